@@ -176,6 +176,7 @@ func (p *printer) result(r result) {
 func (p *printer) poll(n *session.Poll) {
 	first := p.last == nil
 	p.last = n
+	p.state.SetPods(n.Pods)
 	if first {
 		p.pods()
 	}
@@ -190,11 +191,10 @@ func (p *printer) pods() {
 		p.printf(words.Text("Pods: none on this node", "Pod：本节点上没有"))
 		return
 	}
+	p.state.Tick(time.Now())
 	for _, s := range p.last.Pods {
-		line := fmt.Sprintf("Pod %s: %s, %s", wire.PodOf(s.GetPod()).NamespacedName(), s.GetState(), s.GetStep())
-		if s.GetError() != "" {
-			line += ": " + s.GetError()
+		if text, ok := p.state.Sentence(s.GetPod().GetUid()); ok {
+			p.print("Pod " + wire.PodOf(s.GetPod()).NamespacedName() + ": " + text)
 		}
-		p.print(line)
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
+	"github.com/podstep/podstep/tui/state"
 )
 
 // Options say how to show the session.
@@ -41,6 +42,7 @@ type printer struct {
 	decode  *wire.Decoder
 	info    *agentpb.InfoResponse
 	names   *probes.Catalogue
+	state   *state.State // what the events show, for the list of pods
 	// caughtUp is set once the events from before podstep came have been printed in short.
 	caughtUp bool
 	// last is the last poll of the present agent.
@@ -176,12 +178,18 @@ func (p *printer) takeNews(n session.News) (end bool) {
 	if n.Info != nil {
 		p.info, p.caughtUp, p.last = n.Info, false, nil
 		p.decode = wire.NewDecoder(n.Info)
+		if p.state == nil {
+			p.state = state.New(n.Info, p.names, p.Lang)
+		} else {
+			p.state.SetInfo(n.Info)
+		}
 		p.agent()
 	}
 	if n.Link != nil && n.Link.Link == screen.LinkReconnecting {
 		p.printf(words.Text("Agent: not there (%s); trying again", "代理：不在（%s）；正在重试"), p.Lang.In(reason.Error(n.Link.Why)))
 	}
 	for _, b := range n.Batches {
+		p.state.Add(b)
 		for _, e := range p.decode.Batch(b) {
 			if p.caughtUp || p.session.File() != "" {
 				p.event(&e)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes/words"
@@ -110,7 +112,7 @@ func TestPlain(t *testing.T) {
 	enter := func(line string) { io.WriteString(type_, line+"\n") }
 	l.until("podstep: plain lines (TERM=dumb)\n")
 	l.until("Agent: node node-1, kubelet v1.36.3, seen by probe woven\n")
-	l.until(`Pod default/w\x1beb: waiting, sync.pod` + "\n")
+	l.until(`Pod default/w\x1beb: `) // its state, and a sentence
 	l.until("10 quit: end, and let the held pods go on\n")
 	s.news <- session.News{Batches: []*agentpb.Batch{eventtest.Batch(
 		&agentpb.Event{Seq: 2, Kind: agentpb.Kind_EXIT, Step: 2, Pod: 1, Duration: 3_200_000_000, Error: "no\x1b[31mvolume"},
@@ -149,8 +151,8 @@ func TestPlainAnotherAgent(t *testing.T) {
 	}()
 	l := &lines{t: t, all: &bytes.Buffer{}, pipe: read}
 	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "former"}, CaughtUp: true,
-		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "working", Step: "sync.pod"}}}}
-	l.until("working, sync.pod\n")
+		Poll: &session.Poll{Pods: []*agentpb.PodState{{Pod: web, State: "working", Step: "sync.pod", Since: timestamppb.Now()}}}}
+	l.until(`Pod default/w\x1beb: working for `)
 	l.until("10 quit: end, and let the held pods go on\n")
 	s.news <- session.News{Info: &agentpb.InfoResponse{Node: "other"}, CaughtUp: true}
 	l.until("Agent: node other")

@@ -2,6 +2,7 @@ package state
 
 import (
 	"github.com/podstep/podstep/agent/explain"
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -56,4 +57,25 @@ func (s *State) lastKnown(w screen.Why) screen.Why {
 		w.Text = s.lang.In(words.Text("Before the agent went: ", "代理断开之前：")) + w.Text
 	}
 	return w
+}
+
+// Sentence returns what is to be said of a pod where there is no screen: its state as the list has it, and why. ok is false
+// if the pod is not known.
+func (s *State) Sentence(uid string) (text string, ok bool) {
+	i, ok := s.h.PodOf(words.Clean(uid))
+	if !ok {
+		return "", false
+	}
+	v := s.view()
+	mark, since := s.verdictOf(i, v)
+	row := s.podRow(podPlace{pod: i, mark: mark, since: since, noNode: s.withoutNode(i, v.pod(i), v) != nil}, v)
+	text = row.Word
+	if mark <= life.Waiting && mark != life.Held {
+		text = s.lang.Inf(words.Text("%s for %s", "%s，已 %s"), row.Word, words.Took(row.For))
+	}
+	why := s.whyOf(i, v).Text
+	if r := causes.Explain(s.evidenceAt(i, v)); mark != life.Held && len(r.Findings) > 0 && r.Findings[0].Confidence != causes.Possible {
+		why = r.Findings[0].Sentence(s.lang)
+	}
+	return s.lang.Inf(words.Text("%s. %s", "%s。%s"), text, why), true
 }
