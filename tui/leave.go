@@ -42,7 +42,7 @@ func (m *Model) askLeave() *leaving {
 		return nil
 	}
 	d := &leaving{ask.Dialog{
-		Title: m.text(words.Text("End podstep?", "退出 podstep？")),
+		Title:   m.text(words.Text("End podstep?", "退出 podstep？")),
 		Buttons: []string{m.text(words.Text("Stay", "留下")), m.text(words.Text("End", "退出"))},
 	}}
 	if lab {

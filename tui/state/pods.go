@@ -31,7 +31,7 @@ type podOrder struct {
 	gone    gonePods
 	// all are all pods, and rows those that the list shows.
 	all, rows []podPlace
-	counts     [life.Gone + 1]int
+	counts    [life.Gone + 1]int
 	// of is how many pods are not gone, and match how many of them the filter selects.
 	of, match int
 }
@@ -268,8 +268,11 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Line = cmp.Or(s.gatheredTitle(pp.pod, v), u.Findings[0].Title(s.lang))
 		return r
 	}
-	if r.Line = s.trouble(pp.pod, pp.mark, v); pp.aside != inList {
+	switch r.Line = s.trouble(pp.pod, pp.mark, v); {
+	case pp.aside != inList:
 		r.Line = s.lang.In(asideWords[pp.aside])
+	case r.Line == "" && r.Bad:
+		r.Line = s.causeTitle(pp.pod, v)
 	}
 	return r
 }

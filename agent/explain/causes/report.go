@@ -265,9 +265,9 @@ func (f *Finding) Advice(l words.Lang) (out []Do) {
 const maxArgument = 300
 
 func (f *Finding) in(l words.Lang, t probes.Text) string {
-	return probes.Fill(l.In(t), func(name string) string {
+	return strings.TrimSpace(probes.Fill(l.In(t), func(name string) string {
 		return words.Cut(words.OneLine(f.Args[name]), maxArgument)
-	})
+	}))
 }
 
 // plainWord matches what a shell takes as it is.

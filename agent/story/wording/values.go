@@ -3,6 +3,7 @@ package wording
 import (
 	"encoding/json"
 	"strings"
+	"time"
 
 	"sigs.k8s.io/yaml"
 
@@ -110,6 +111,8 @@ func long(v any) string {
 		return strings.Join(lines, "\n")
 	case string:
 		return strings.Join(Lines(v), "\n")
+	case time.Duration:
+		return words.Measured(v)
 	}
 	return words.Short(v)
 }
