@@ -65,8 +65,8 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 		r := causes.Explain(s)
 		a.open = a.open || r.Open()
 		a.count(s, r)
-		if !r.Wrong() {
-			continue
+		if !r.Wrong() && (!isOwner(s) || len(r.Findings) == 0) {
+			continue // of an owner it is said, too, that it wants no pods
 		}
 		key := sameCause(&r.Findings[0]) + "|" + whose(s, &r.Findings[0])
 		i, known := byCause[key]
@@ -86,10 +86,15 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	return a
 }
 
+// isOwner reports whether a snapshot is of an owner of pods.
+func isOwner(s *evidence.Snapshot) bool {
+	return s.Best() == nil && s.Story == nil && len(s.Cluster.Owners) > 0
+}
+
 // count counts a pod, or an owner.
 func (a *manyAnswer) count(s *evidence.Snapshot, r *causes.Report) {
 	switch {
-	case s.Best() == nil && s.Story == nil:
+	case isOwner(s):
 		if r.Wrong() {
 			a.owners++
 		}
@@ -137,7 +142,9 @@ func worse(x, y group) int {
 	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(len(y.reports), len(x.reports)), x.reports[0].Since.Compare(y.reports[0].Since))
 }
 
-func (a *manyAnswer) wrong() bool { return len(a.groups) > 0 }
+func (a *manyAnswer) wrong() bool {
+	return slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
+}
 
 func (a *manyAnswer) key() string {
 	var b strings.Builder

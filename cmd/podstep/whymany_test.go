@@ -50,3 +50,15 @@ func TestGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnerWantsNone: of an owner that wants no pods this is said, and nothing is wrong.
+func TestOwnerWantsNone(t *testing.T) {
+	a := newManyAnswer(&gather.Many{Owners: []*evidence.Snapshot{{Taken: time.Now(), Name: evidence.Name{Namespace: "shop", Name: "web"}, Cluster: evidence.Cluster{
+		Owners: []evidence.Owner{{Kind: "Deployment", Name: "web", UID: "w", Created: time.Now().Add(-time.Hour)}},
+	}}}})
+	var b bytes.Buffer
+	a.write(&b, words.English)
+	if a.wrong() || !strings.Contains(b.String(), "It is scaled to zero") {
+		t.Errorf("wrong: %v\n%s", a.wrong(), b.String())
+	}
+}

@@ -61,7 +61,10 @@ func (a *ask) owner(version, kind, name string) (o evidence.Owner, above []metav
 		return o, nil, true
 	}
 	var head ownerHead
-	if json.Unmarshal(raw, &head) != nil {
+	if err := json.Unmarshal(raw, &head); err != nil {
+		a.put(func(s *evidence.Snapshot) {
+			s.Missed(evidence.API, resource+"/"+name, evidence.Failed, message("its object cannot be read: "+err.Error()))
+		})
 		return o, nil, true
 	}
 	return head.into(o), head.Metadata.OwnerReferences, true

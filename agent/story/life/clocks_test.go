@@ -134,6 +134,7 @@ func TestEndsLate(t *testing.T) {
 		s.call(probes.RoleDeleting, []*agentpb.Field{field("grace", grace)}, nil, "")
 		began := s.now
 		s.now += longest
+		s.call(probes.RoleDeleting, []*agentpb.Field{field("grace", 0)}, nil, "") // the kubelet removes it now
 		s.is(Working, s.now-began)
 		s.now += time.Second
 		s.is(Stuck, s.now-began)

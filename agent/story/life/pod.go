@@ -158,11 +158,11 @@ func (p *Pod) delete(t int64) {
 	}
 }
 
-// deleteWithin is delete with the seconds that the containers get to end.
+// deleteWithin is delete with the seconds that the containers get to end. The last request has 0: it removes the object.
 func (p *Pod) deleteWithin(t int64, grace wire.Value) {
 	p.delete(t)
 	if n, ok := grace.Number(); ok {
-		p.grace = time.Duration(n) * time.Second
+		p.grace = max(p.grace, time.Duration(n)*time.Second)
 	}
 }
 
