@@ -25,6 +25,7 @@ type whyFlags struct {
 	from  whyFrom
 	all   bool
 	watch bool
+	logs  bool
 	trace string
 }
 
@@ -44,11 +45,15 @@ says what it could not see, and it never changes anything.
 KIND/NAME asks for all pods of an owner, such as deployment/web, and why it has
 too few. -A asks for every pod that is not well.
 
+--logs adds the last lines that the container of the first cause wrote, without
+what looks like a secret.
+
 The exit code is 0 when nothing is wrong, 3 when something is, 1 when that cannot
 be found out, and 2 if the command line is wrong.`,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
   podstep why -A
+  podstep why web --logs
   podstep why web --trace web.podstep
   podstep why web -o json | jq -r '.findings[0].id'`,
 		Args:              arguments(0, 1, "POD|KIND/NAME"),
@@ -64,6 +69,7 @@ be found out, and 2 if the command line is wrong.`,
 	f.from.add(cmd)
 	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "every pod that is not well, in all namespaces, the worst first")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
+	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
 	return cmd
 }
@@ -109,6 +115,9 @@ type whyAnswer interface {
 // called. Each time it looks for its sources anew: sources keep what they have found, and a
 // kubelet or an agent may have been started again meanwhile.
 func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
+	if f.logs && (f.trace != "" || f.all || f.watch) {
+		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, -A and --watch")
+	}
 	if f.trace != "" {
 		return a.askTrace(f, arg)
 	}
@@ -116,6 +125,9 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 	isOwner := gather.KindOf(kind) != ""
 	if kind == "pod" || kind == "pods" || kind == "po" {
 		arg = name
+	}
+	if f.logs && isOwner {
+		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
 	}
 	var sel *agentpb.PodSelector // of one pod; nil: it is about many
 	if !f.all && !isOwner {
@@ -130,7 +142,7 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		case err != nil:
 			return nil, err
 		case sel != nil:
-			return whyPod(ctx, from, namespace, sel)
+			return whyPod(ctx, from, namespace, sel, f.logs)
 		case from.API == nil:
 			return nil, errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
 		case f.all:
@@ -142,7 +154,7 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 
 // whyPod answers for one pod. If no namespace was given, and the kubeconfig's namespace has no
 // such pod, it takes the only pod of that name in the cluster.
-func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector) (whyAnswer, error) {
+func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector, logs bool) (whyAnswer, error) {
 	name := evidence.Name{Namespace: cmp.Or(sel.Namespace, namespace), Name: sel.Name}
 	s := from.Pod(ctx, name)
 	if s.Best() == nil && s.Story == nil && sel.Namespace == "" && from.API != nil {
@@ -158,7 +170,11 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 	if s.Best() == nil && s.Story == nil {
 		return nil, noPod(name, s)
 	}
-	return &oneAnswer{r}, nil
+	answer := &oneAnswer{Report: r}
+	if logs {
+		answer.log = lastLines(r, from.Logs(ctx, s))
+	}
+	return answer, nil
 }
 
 // noPod returns the reason why nothing can be said of a pod.
@@ -181,13 +197,21 @@ func errSeveral(pods []evidence.Name) error {
 }
 
 // oneAnswer is the answer for one pod.
-type oneAnswer struct{ *causes.Report }
+type oneAnswer struct {
+	*causes.Report
+	log *evidence.ContainerLog // nil: nobody asked for it, or the first cause is about no container
+}
 
 func (o *oneAnswer) wrong() bool { return o.Wrong() }
 
 func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 	l := f.language()
-	return f.out.print(w, newWhyJSON(o.Report, l), func(w io.Writer) { writeReport(w, o.Report, l) })
+	data := newWhyJSON(o.Report, l)
+	data.Log = o.log
+	return f.out.print(w, data, func(w io.Writer) {
+		writeReport(w, o.Report, l)
+		writeLog(w, o.log, l)
+	})
 }
 
 func (o *oneAnswer) key() string {

@@ -154,7 +154,7 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		case 0:
 			return nil, fmt.Errorf("%s has no pod %s", f.trace, strings.TrimPrefix(sel.Written(), "default/"))
 		case 1:
-			return &oneAnswer{causes.Explain(t.Pod(found[0]))}, nil
+			return &oneAnswer{Report: causes.Explain(t.Pod(found[0]))}, nil
 		}
 		return nil, errSeveral(found)
 	}, nil

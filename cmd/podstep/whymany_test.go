@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/probes/words"
@@ -60,5 +61,33 @@ func TestOwnerWantsNone(t *testing.T) {
 	a.write(&b, words.English)
 	if a.wrong() || !strings.Contains(b.String(), "It is scaled to zero") {
 		t.Errorf("wrong: %v\n%s", a.wrong(), b.String())
+	}
+}
+
+// TestLastLines: the lines are those of the container of the first finding, and of its run before if it runs again.
+func TestLastLines(t *testing.T) {
+	var many []string
+	for i := range 15 {
+		many = append(many, fmt.Sprint("line ", i))
+	}
+	logs := []evidence.ContainerLog{{Container: "other", Lines: many}, {Container: "app", Previous: true, Lines: many}, {Container: "app", Lines: []string{"now"}}}
+	r := &causes.Report{Findings: []causes.Finding{{Cause: causes.Named("start.crashes"), Subject: "app"}}}
+	got := lastLines(r, logs)
+	if got == nil || !got.Previous || len(got.Lines) != logLines || got.Lines[logLines-1] != "line 14" {
+		t.Errorf("%+v", got)
+	}
+	for want, log := range map[string]*evidence.ContainerLog{
+		"container app wrote before it was started again:\n  | line 5\n": got,
+		"Container app has written nothing.":                             {Container: "app"},
+		"The log of container app cannot be read: forbidden":             {Container: "app", Why: evidence.Forbidden, Message: "forbidden"},
+	} {
+		var b bytes.Buffer
+		if writeLog(&b, log, words.English); !strings.Contains(b.String(), want) {
+			t.Errorf("%q is not in %q", want, b.String())
+		}
+	}
+	r.Findings[0].Subject = ""
+	if lastLines(r, logs) != nil || lastLines(&causes.Report{}, logs) != nil {
+		t.Error("there is a log, though no finding is about a container")
 	}
 }

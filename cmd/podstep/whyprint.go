@@ -16,13 +16,15 @@ import (
 
 // whyJSON is a report as scripts get it.
 type whyJSON struct {
-	Pod      evidence.Name     `json:"pod"`
-	State    string            `json:"state"` // as `podstep pods` has it, or unknown
-	Phase    string            `json:"phase"`
-	Since    time.Time         `json:"since"`
-	Summary  string            `json:"summary"`
-	Findings []findingJSON     `json:"findings"`
-	Unseen   []evidence.Unseen `json:"unseen"`
+	Pod      evidence.Name `json:"pod"`
+	State    string        `json:"state"` // as `podstep pods` has it, or unknown
+	Phase    string        `json:"phase"`
+	Since    time.Time     `json:"since"`
+	Summary  string        `json:"summary"`
+	Findings []findingJSON `json:"findings"`
+	// Log is there only with --logs.
+	Log    *evidence.ContainerLog `json:"log,omitempty"`
+	Unseen []evidence.Unseen      `json:"unseen"`
 }
 
 type findingJSON struct {
