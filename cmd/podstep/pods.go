@@ -22,11 +22,13 @@ func (a *app) pods() *cobra.Command {
 		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
 		Short: "What every pod is doing",
 		Long: `Shows every pod that the kubelet works on, the worst first: what it is doing, at
-which step it is, or was last, and FOR how long it has been so. STATE is one of these;
-the screen says retrying for retry:
+which step it is, or was last, and FOR how long it has been so. If an API server can be
+asked, it also shows the pods that have no node. STATE is one of these; the screen says
+retrying for retry:
 
   held     podstep holds it
-  stuck    it has been at one step for a minute, or has failed for two
+  stuck    it has been at one step for a minute, has failed for two, has waited for
+           five and as long as its health probes allow, or should have ended
   retry    it has failed, and waits for its next try, or is in one: a container that
            crashed again and again is up, and not for ten minutes yet
   working  the kubelet does something for it
@@ -64,6 +66,10 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 		return err
 	}
 	pods := answer.Pods
+	if more := a.unscheduled(ctx, sel); len(more) > 0 {
+		pods = append(pods, more...)
+		worstFirst(pods)
+	}
 	if len(pods) == 0 {
 		switch {
 		case sel.Name != "" && !sel.HasGlob():
