@@ -159,6 +159,19 @@ func leave(term *tuitest.Terminal) {
 	term.Press("y")
 }
 
+// pressHold presses H and, where the node is not only for one person, answers the question with y.
+func (p *place) pressHold(question, done string) {
+	p.t.Helper()
+	p.Press("H")
+	p.UntilThat(question+" or "+done, func(screen string) bool {
+		return strings.Contains(screen, question) || strings.Contains(screen, done)
+	})
+	if strings.Contains(p.Screen(), question) {
+		p.Press("y")
+	}
+	p.Until(done)
+}
+
 // choose selects a pod in the palette.
 func (p *place) choose(name string) {
 	p.t.Helper()
