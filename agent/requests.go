@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -80,7 +81,7 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 			}
 		}
 	}
-	sortStates(out.Pods)
+	life.SortWorst(out.Pods)
 	return out, nil
 }
 

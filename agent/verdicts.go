@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"sort"
 	"sync"
 	"time"
 
@@ -122,18 +121,4 @@ func (a *Agent) settle(ctx context.Context) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-// sortStates sorts pods by their state, worst first, then by name.
-func sortStates(s []*agentpb.PodState) {
-	sort.Slice(s, func(i, j int) bool {
-		a, _ := life.StateNamed(s[i].State)
-		if b, _ := life.StateNamed(s[j].State); a != b {
-			return a < b
-		}
-		if a, b := s[i].Pod.Namespace, s[j].Pod.Namespace; a != b {
-			return a < b
-		}
-		return s[i].Pod.Name < s[j].Pod.Name
-	})
 }

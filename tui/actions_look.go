@@ -128,7 +128,7 @@ func offOnePod(m *Model) text {
 	if _, ok := m.selected(); !ok {
 		return words.Text("no pod is selected", "没有选中 Pod")
 	}
-	if len(m.pods()) < 2 {
+	if m.state.Pods() < 2 {
 		return words.Text("there is no other pod", "没有别的 Pod")
 	}
 	return text{}

@@ -63,7 +63,7 @@ func (m *Model) actionChoices() (out []ask.Choice) {
 // podChoices returns the pods, each pod in trouble with the reason.
 func (m *Model) podChoices() (out []ask.Choice) {
 	group := m.text(words.Text("Pods", "Pod"))
-	for _, r := range m.pods() {
+	for _, r := range withoutNodeRow(m.state.PodsInFull()) {
 		line := probes.Pod{Namespace: r.Namespace, Name: r.Name}.NamespacedName() + "  " + r.Word
 		if r.Line != "" {
 			line += ": " + r.Line

@@ -90,7 +90,7 @@ func (m *Model) offerTour() tea.Cmd {
 		return nil
 	}
 	m.offered = true
-	if !m.inLab() || len(m.pods()) > 0 || m.walk != nil || m.walked() {
+	if !m.inLab() || m.state.Pods() > 0 || m.walk != nil || m.walked() {
 		return nil
 	}
 	first := &all[0]

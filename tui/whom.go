@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -14,14 +16,12 @@ func (m *Model) selected() (*probes.Pod, bool) {
 	return pod, ok && pod != nil && pod.Name != ""
 }
 
-// pods returns all pods, without the node itself.
-func (m *Model) pods() (out []screen.PodRow) {
-	for _, r := range m.state.PodsNamed() {
-		if r.Key != 0 {
-			out = append(out, r)
-		}
-	}
-	return out
+// pods returns all pods, without the node itself and without second lines.
+func (m *Model) pods() []screen.PodRow { return withoutNodeRow(m.state.PodsNamed()) }
+
+// withoutNodeRow leaves out the row of the node itself.
+func withoutNodeRow(rows []screen.PodRow) []screen.PodRow {
+	return slices.DeleteFunc(rows, func(r screen.PodRow) bool { return r.Key == 0 })
 }
 
 // heldName names the selected pod if it is held: the pod that steps.

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -68,7 +69,7 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	pods := answer.Pods
 	if more := a.unscheduled(ctx, sel); len(more) > 0 {
 		pods = append(pods, more...)
-		worstFirst(pods)
+		life.SortWorst(pods)
 	}
 	if len(pods) == 0 {
 		switch {

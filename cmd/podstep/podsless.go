@@ -1,10 +1,7 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"slices"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -13,7 +10,6 @@ import (
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
-	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -58,13 +54,4 @@ func unscheduledStates(found []*evidence.Snapshot, sel *agentpb.PodSelector) (ou
 		out = append(out, p)
 	}
 	return out
-}
-
-// worstFirst sorts pods as the agent does: by their state, then by name.
-func worstFirst(pods []*agentpb.PodState) {
-	slices.SortStableFunc(pods, func(a, b *agentpb.PodState) int {
-		x, _ := life.StateNamed(a.State)
-		y, _ := life.StateNamed(b.State)
-		return cmp.Or(cmp.Compare(x, y), strings.Compare(a.Pod.GetNamespace(), b.Pod.GetNamespace()), strings.Compare(a.Pod.GetName(), b.Pod.GetName()))
-	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // TestUnscheduledStates: pods without a node have a state like others, and stand among them by it.
@@ -23,7 +24,7 @@ func TestUnscheduledStates(t *testing.T) {
 		}})
 	}
 	pods := append(unscheduledStates(found, &agentpb.PodSelector{Namespace: "shop"}), &agentpb.PodState{Pod: &agentpb.Pod{Namespace: "shop", Name: "running"}, State: "running"})
-	worstFirst(pods)
+	life.SortWorst(pods)
 	var got string
 	for _, p := range pods {
 		got += p.Pod.Name + " " + p.State + " " + p.Step + "; "

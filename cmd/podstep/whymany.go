@@ -65,7 +65,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 		r := causes.Explain(s)
 		a.open = a.open || r.Open()
 		a.count(s, r)
-		if !r.Wrong() && (!isOwner(s) || len(r.Findings) == 0) {
+		if len(r.Findings) == 0 || !r.Wrong() && !isOwner(s) {
 			continue // of an owner it is said, too, that it wants no pods
 		}
 		key := sameCause(&r.Findings[0]) + "|" + whose(s, &r.Findings[0])

@@ -16,8 +16,8 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// TestGroups: pods of one owner whose program ends in the same way are one group, and those of different owners are not. The
-// count of the stuck is that of pods.
+// TestGroups: pods of one owner whose program ends in the same way are one group, and those of different owners are not. Owners
+// do not count as stuck pods.
 func TestGroups(t *testing.T) {
 	now := time.Now()
 	m := &gather.Many{Looked: 5}

@@ -42,7 +42,7 @@ func (r podRows) Version() uint64  { return r.s.version<<20 ^ uint64(r.s.order(r
 func (r podRows) Go(i int)         { r.s.selectPod(r.s.order(r.v).rows[i].pod) }
 
 func (r podRows) Text(i int) string {
-	p := r.s.podRow(r.s.order(r.v).rows[i], r.v)
+	p := r.s.podRowAndLine(r.s.order(r.v).rows[i], r.v)
 	return strings.Join([]string{p.Namespace + "/" + p.Name, p.Where, p.Word, p.Line}, " ")
 }
 

@@ -41,8 +41,6 @@ type podPlace struct {
 	mark  life.State
 	since int64
 	aside aside
-	// noNode: the pod has no node.
-	noNode bool
 	// first and restarts are keys by which the list may be sorted.
 	first    int64
 	restarts int
@@ -109,7 +107,7 @@ func (s *State) order(v *view) *podOrder {
 			}
 		}
 		if why == inList || i == s.pod {
-			o.all = append(o.all, podPlace{pod: i, mark: m, since: from, aside: why, noNode: s.withoutNode(i, v.pod(i), v) != nil, first: p.First, restarts: restarts(p)})
+			o.all = append(o.all, podPlace{pod: i, mark: m, since: from, aside: why, first: p.First, restarts: restarts(p)})
 		}
 	}
 	slices.SortFunc(o.all, s.comparePods)
@@ -233,7 +231,13 @@ func (s *State) selects(i int, p *life.Pod) bool {
 	return s.filter.MatchPod(&s.podAt(i).Entity, e.Error)
 }
 
-// podRow puts a pod into words.
+// placeOf returns a pod outside of the list, as podRow takes it.
+func (s *State) placeOf(i int, v *view) podPlace {
+	mark, since := s.verdictOf(i, v)
+	return podPlace{pod: i, mark: mark, since: since}
+}
+
+// podRow puts a pod into words, without its second line.
 func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	p, now := s.podAt(pp.pod), v.pod(pp.pod)
 	r := screen.PodRow{
@@ -248,7 +252,7 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 	case pp.pod == 0:
 		r.Word, r.For = s.lang.In(nodeWord), 0
 		return r
-	case pp.noNode:
+	case s.withoutNode(pp.pod, now, v) != nil:
 		r.Word = s.lang.In(noNodeWord)
 	case now.Refused && pp.mark == life.Done:
 		r.Word, r.Bad = s.lang.In(refusedWord), true
@@ -264,7 +268,13 @@ func (s *State) podRow(pp podPlace, v *view) screen.PodRow {
 		r.Left, _ = s.holdEnds(pp.pod, now, v)
 		r.Where = tail(s.heldStep(now))
 	}
-	if u := s.withoutNode(pp.pod, now, v); u != nil && len(u.Findings) > 0 {
+	return r
+}
+
+// podRowAndLine is podRow with the second line, which takes longer.
+func (s *State) podRowAndLine(pp podPlace, v *view) screen.PodRow {
+	r := s.podRow(pp, v)
+	if u := s.withoutNode(pp.pod, v.pod(pp.pod), v); u != nil && len(u.Findings) > 0 {
 		r.Line = cmp.Or(s.gatheredTitle(pp.pod, v), u.Findings[0].Title(s.lang))
 		return r
 	}
@@ -291,7 +301,7 @@ func (s *State) podList(rows int, v *view) screen.PodList {
 	s.podTop = window(s.podTop, at, rows, len(o.rows), 1)
 	l.Top = s.podTop
 	for i := l.Top; i < min(l.Top+rows, len(o.rows)); i++ {
-		l.Rows = append(l.Rows, s.podRow(o.rows[i], v))
+		l.Rows = append(l.Rows, s.podRowAndLine(o.rows[i], v))
 		if i == at {
 			l.Cursor = i - l.Top
 		}
@@ -322,12 +332,26 @@ func window(top, cursor, rows, total, margin int) int {
 	return max(0, min(top, total-rows))
 }
 
-// PodsNamed returns all pods, for a palette, in the order of their states, the worst first.
-func (s *State) PodsNamed() []screen.PodRow {
+// PodsNamed returns all pods in the order of their states, the worst first, without their second lines.
+func (s *State) PodsNamed() []screen.PodRow { return s.allPods(s.podRow) }
+
+// PodsInFull is PodsNamed with the second lines.
+func (s *State) PodsInFull() []screen.PodRow { return s.allPods(s.podRowAndLine) }
+
+func (s *State) allPods(row func(podPlace, *view) screen.PodRow) (out []screen.PodRow) {
 	v := s.view()
-	var out []screen.PodRow
 	for _, pp := range s.order(v).all {
-		out = append(out, s.podRow(pp, v))
+		out = append(out, row(pp, v))
 	}
 	return out
+}
+
+// Pods returns how many pods there are, without the node.
+func (s *State) Pods() (n int) {
+	for _, pp := range s.order(s.view()).all {
+		if pp.pod != 0 {
+			n++
+		}
+	}
+	return n
 }

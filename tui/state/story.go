@@ -39,8 +39,7 @@ func (s *State) story(rows int, v *view) *screen.Story {
 	ls := s.layout(p, v.at)
 	st := &screen.Story{Total: ls.len(), Cursor: none, Follow: s.follow && !s.frozen()}
 	now := v.pod(s.pod)
-	m, from := s.verdictOf(s.pod, v)
-	st.Pod = s.podRow(podPlace{pod: s.pod, mark: m, since: from, aside: s.asideOf(s.pod, now, v), noNode: s.withoutNode(s.pod, now, v) != nil}, v)
+	st.Pod = s.podRow(s.placeOf(s.pod, v), v)
 	st.Title = s.storyTitle(p, now, v)
 	var clock probes.Text
 	if st.Took, clock = s.storyClock(now, v); st.Took > 0 {

@@ -67,8 +67,8 @@ func (s *State) Sentence(uid string) (text string, ok bool) {
 		return "", false
 	}
 	v := s.view()
-	mark, since := s.verdictOf(i, v)
-	row := s.podRow(podPlace{pod: i, mark: mark, since: since, noNode: s.withoutNode(i, v.pod(i), v) != nil}, v)
+	row := s.podRow(s.placeOf(i, v), v)
+	mark := row.Mark
 	text = row.Word
 	if mark <= life.Waiting && mark != life.Held {
 		text = s.lang.Inf(words.Text("%s for %s", "%s，已 %s"), row.Word, words.Took(row.For))

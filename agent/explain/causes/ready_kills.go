@@ -24,8 +24,7 @@ func probeRestarts(c *Case) (out []Finding) {
 			continue
 		}
 		if kill := c.probeKill(k, t); kill != nil {
-			f := c.found(kill.id, k.Name, probeArgs(k, kill.kind, kill.probe), kill.sure, kill.since, kill.shown...)
-			out = append(out, f)
+			out = append(out, c.found(kill.id, k.Name, probeArgs(k, kill.kind, kill.probe), kill.sure, kill.since, kill.shown...))
 		}
 	}
 	return out
@@ -55,13 +54,11 @@ func (c *Case) probeKill(k container, t *corev1.ContainerStateTerminated) *probe
 		switch {
 		case killing != nil && c.endsRun(killing, t, kill.probe):
 			kill.sure, kill.shown = Certain, []Evidence{c.event(killing)}
-		case signalled[t.ExitCode] && (killing != nil || unhealthy != nil) && kill.fits(t, c.stopTime(kill.probe)):
+		case signalled[t.ExitCode] && (killing != nil || unhealthy != nil || kill.kind == "liveness") && kill.fits(t, c.stopTime(kill.probe)):
 			kill.sure = Likely
 			if killing != nil {
 				kill.shown = append(kill.shown, c.event(killing))
 			}
-		case signalled[t.ExitCode] && kill.kind == "liveness" && kill.fits(t, c.stopTime(kill.probe)):
-			kill.sure = Likely
 		default:
 			continue
 		}

@@ -8,7 +8,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/story/life"
 )
 
@@ -16,9 +15,8 @@ import (
 // every surface. Of a pod without one, its object tells as much, by the same words and the same times.
 func (c *Case) stateOf() (life.State, time.Time) {
 	if c.Story != nil {
-		if s, ok := life.StateNamed(c.Story.State); ok {
-			return s, c.Story.Since
-		}
+		s, _ := life.StateNamed(c.Story.State)
+		return s, c.Story.Since
 	}
 	switch c.Phase {
 	case Missing:
@@ -43,7 +41,7 @@ func (c *Case) stateOf() (life.State, time.Time) {
 		if c.worksOn() {
 			return life.Idle, c.Since
 		}
-		return c.onWay(c.Since, life.StuckWaiting+kubeapi.Patience(c.Spec))
+		return c.onWay(c.Since, c.longest(life.StuckWaiting))
 	}
 	if c.Age() > life.StuckRetrying {
 		return life.Stuck, c.Since
@@ -92,15 +90,12 @@ func (c *Case) containerFails(k *container) (from time.Time, fails bool) {
 	case s.Waiting != nil && life.IsFailure(s.Waiting.Reason):
 	case s.Terminated != nil && s.Terminated.ExitCode != 0 && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode):
 	case s.Running != nil && k.RestartCount >= restartsInLoop && k.LastTerminationState.Terminated != nil &&
-		c.Now.Sub(s.Running.StartedAt.Time) <= life.BackOffReset && !c.succeeded(k):
+		c.Now.Sub(s.Running.StartedAt.Time) <= life.BackOffReset && k.LastTerminationState.Terminated.ExitCode != 0:
 	default:
 		return from, false
 	}
 	return c.failsSince(k), true
 }
-
-// succeeded reports whether a container has come to its end once before it was started again.
-func (c *Case) succeeded(k *container) bool { return k.LastTerminationState.Terminated.ExitCode == 0 }
 
 // failsSince returns since when a container fails, as well as its status and its events show: the first event of the
 // trouble, else the oldest end that is known, else since when the pod is on its way.
