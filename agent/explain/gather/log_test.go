@@ -97,7 +97,7 @@ func TestJournal(t *testing.T) {
 		return `{"__REALTIME_TIMESTAMP":"` + strconv.FormatInt(at.UnixMicro(), 10) + `","MESSAGE":` + message + `}` + "\n"
 	}
 	text := entry(`"E1122 14:44:51.000000 7 a.go:1] \"Error syncing pod, skipping\" err=\"x\" pod=\"default/nocm\""`) +
-		entry(`[69,49,49,50,50,32,49,52,58,52,52,58,53,49,46,48,32,55,32,97,46,103,111,58,50,93,32,34,80,76,69,71,255,34]`) + "nonsense\n" + entry("null")
+		entry(`[69,49,49,50,50,32,49,52,58,52,52,58,53,49,46,48,48,48,48,48,48,32,55,32,97,46,103,111,58,50,93,32,34,80,76,69,71,255,34]`) + "nonsense\n" + entry("null")
 	got := logFilter(at.Add(-time.Minute)).journal([]byte(text))
 	if len(got) != 2 || !got[0].At.Equal(at) || got[0].Error != "x" || got[1].Where != "a.go:2" {
 		t.Errorf("got %+v", got)
