@@ -24,6 +24,7 @@ var rooms = []room{
 	{name: "probe", at: []string{"probes/companion", "probes/cri", "probes/uprobe", "probes/delve"}, uses: []string{"catalogue", "secrets"}},
 	{name: "event", at: []string{"agent/agentpb", "agent/wire", "agent/reason", "agent/peer", "agent/version", "agent/trace", "agent/canary"}, uses: []string{"catalogue"}},
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},
+	{name: "log", at: []string{"agent/logstory"}, uses: []string{"catalogue", "secrets", "event"}},
 	{name: "story", at: []string{"agent/story"}, uses: []string{"catalogue", "event"}},
 	{name: "client", at: []string{"agent/client", "agent/export"}, uses: []string{"catalogue", "event", "story"}},
 	{name: "why", at: []string{"agent/explain"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client"}},
@@ -31,7 +32,7 @@ var rooms = []room{
 	{name: "attach", at: []string{"agent/attach"}, uses: []string{"catalogue", "secrets", "probe", "event", "api", "agent"}},
 	{name: "walk", at: []string{"docs/tours", "tui/tours"}, uses: []string{"catalogue"}},
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
-	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "story", "client", "why", "attach", "walk", "screen"}},
+	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "why", "attach", "walk", "screen"}},
 	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "client", "agent"}},
 	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "client", "why", "lab"}},
 }

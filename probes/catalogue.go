@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -109,6 +110,9 @@ type Step struct {
 	// Awaits marks a function that waits for the goroutines that it starts. What these call belongs to the
 	// goroutine of the function.
 	Awaits bool `yaml:"awaits"`
+
+	// Log are the lines that the kubelet writes to its log at the step.
+	Log []LogLine `yaml:"log" json:"-"`
 
 	Hold   Hold     `yaml:"hold"`
 	Timers []string `yaml:"timers"`
@@ -363,7 +367,7 @@ func (c *Catalogue) check() error {
 	}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		for _, problem := range append(s.problems(c), s.storyProblems(c)...) {
+		for _, problem := range slices.Concat(s.problems(c), s.storyProblems(c), s.logProblems()) {
 			errs = append(errs, fmt.Errorf("step %q: %s", s.Name, problem))
 		}
 	}

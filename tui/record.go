@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/marks"
+	"github.com/podstep/podstep/tui/session"
 )
 
 // recording is a file that is being written.
@@ -73,10 +74,11 @@ func (r *recording) keepPlaces(stateFile string) error {
 	if len(all) == 0 {
 		return nil
 	}
-	k, err := newKeeper(stateFile, r.path)
+	id, err := session.Identity(r.path)
 	if err != nil {
 		return err
 	}
+	k := newKeeper(stateFile, r.path, id)
 	k.set(all)
 	return k.write()
 }

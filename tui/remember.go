@@ -94,13 +94,9 @@ type keeper struct {
 	all []marks.Kept
 }
 
-// newKeeper finds the file for the bookmarks of a recording. It does not read that file.
-func newKeeper(stateFile, recording string) (*keeper, error) {
-	id, err := session.Identity(recording)
-	if err != nil {
-		return nil, err
-	}
-	return &keeper{recording: absolute(recording), file: filepath.Join(filepath.Dir(stateFile), "bookmarks", id+".json")}, nil
+// newKeeper finds the file for the bookmarks of a recording with an identity. It does not read that file.
+func newKeeper(stateFile, recording, id string) *keeper {
+	return &keeper{recording: absolute(recording), file: filepath.Join(filepath.Dir(stateFile), "bookmarks", id+".json")}
 }
 
 // read returns the bookmarks that are kept. There may be none.
@@ -172,11 +168,13 @@ func (m *Model) readBookmarks() tea.Cmd {
 		return nil
 	}
 	m.sought = true
+	from := m.session
 	return func() tea.Msg {
-		k, err := newKeeper(state, file)
+		id, err := session.IdentityOf(from)
 		if err != nil {
 			return bookmarksMsg{err: err}
 		}
+		k := newKeeper(state, file, id)
 		all, err := k.read()
 		return bookmarksMsg{k, all, err}
 	}

@@ -35,10 +35,10 @@ func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
 
 // Reported puts together, from the reports in a pod's story up to a position, the pod's object
 // as far as they show it, and its events, oldest first. The object is nil if no probe brings
-// reports.
+// reports, unless it is known all the same that a container cannot start.
 func Reported(s Story, pod int, at Position) (*corev1.Pod, []evidence.Event) {
 	c := newCheck(s, pod, at)
-	if !c.knows.Reports {
+	if !c.knows.Reports && c.p.Blocked == history.None {
 		return nil, nil
 	}
 	r := &reported{c: c, pod: c.podAlone(), seen: map[string]bool{}}
@@ -64,7 +64,7 @@ func (c *check) podAlone() *corev1.Pod {
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
 		Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(c.wall(c.p.First)),
 	}}
-	out.Spec.NodeName = words.Clean(c.h.EpochBefore(c.at).Info.GetNode()) // an agent sees pods of its own node alone
+	out.Spec.NodeName = c.node() // an agent sees pods of its own node alone
 	out.Status.Phase = corev1.PodPhase(c.p.Phase.String())
 	if c.p.Deleting {
 		at := metav1.NewTime(c.wall(c.p.DeletedAt))
@@ -148,7 +148,7 @@ func containerOf(field func(string) string, at metav1.Time) corev1.ContainerStat
 	case "terminated":
 		out.State.Terminated = &corev1.ContainerStateTerminated{ExitCode: number("exitCode"), Reason: field("reason"), Message: field("message"), FinishedAt: at}
 	}
-	if field("lastReason") != "" {
+	if field("lastReason") != "" || field("lastExitCode") != "" {
 		out.LastTerminationState.Terminated = &corev1.ContainerStateTerminated{ExitCode: number("lastExitCode"), Reason: field("lastReason"), FinishedAt: at}
 	}
 	return out

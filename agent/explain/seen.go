@@ -25,7 +25,7 @@ const (
 func Seen(s Story, pod int, at Position) *evidence.Story {
 	c := newCheck(s, pod, at)
 	out := &evidence.Story{
-		State: c.state.String(), Since: c.wall(c.since), Phase: c.p.Phase.String(), Deleting: c.p.Deleting,
+		State: c.state.String(), Since: c.wall(c.since), Phase: c.p.Phase.String(), Deleting: c.p.Deleting, Node: c.node(),
 		Turns: c.knows.Turns, Calls: c.seesCalls(), Tries: int(c.p.Tries), Next: c.wallOr(c.p.Next),
 		Finding: string(Findings(s, pod, at)[0].Code),
 	}
@@ -46,6 +46,9 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	}
 	return out
 }
+
+// node returns the name of the node of which the story is.
+func (c *check) node() string { return words.Clean(c.h.EpochBefore(c.at).Info.GetNode()) }
 
 // hold returns the hold of a held pod.
 func (c *check) hold() *evidence.Hold {

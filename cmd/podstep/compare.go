@@ -23,6 +23,7 @@ import (
 type compareFlags struct {
 	podName
 	files []string
+	logs  logFlags
 	part  choice
 	out   format
 }
@@ -58,7 +59,8 @@ for in the first and B in the second.`,
 		},
 	}
 	flags.podName.add(cmd)
-	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this trace `FILE`, not at the agent; twice: one for each pod")
+	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this `FILE`, a trace or a kubelet's log, not at the agent; twice: one for each pod")
+	flags.logs.add(cmd, "one more log `FILE` of the same node, if the FILE of --trace is a log, too")
 	flags.part.add(cmd, "part", "", "the part of their stories that is compared")
 	flags.out.add(cmd, "json")
 	return cmd
@@ -84,7 +86,7 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 		if len(flags.files) == 0 {
 			stories[i], err = a.liveStory(ctx, sel, flags.which())
 		} else {
-			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], sel, flags.which())
+			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
 		}
 		if err != nil {
 			return err
@@ -132,8 +134,8 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 	return b.Raw, err
 }
 
-func (a *app) recordedStory(path string, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
-	r, err := trace.Open(path)
+func (a *app) recordedStory(path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
+	r, err := logs.open(path)
 	if err != nil {
 		return nil, openError(err)
 	}

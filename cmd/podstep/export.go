@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/export"
 	"github.com/podstep/podstep/agent/export/collector"
+	"github.com/podstep/podstep/agent/logstory"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/probes"
 )
@@ -25,6 +26,7 @@ type exportFlags struct {
 	file  string
 	force bool
 	otlp  string
+	logs  logFlags
 }
 
 func (a *app) export() *cobra.Command {
@@ -37,7 +39,8 @@ func (a *app) export() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE [POD|GLOB] [-n NAMESPACE] --to " + strings.Join(flags.to.of, "|") + " [-w FILE [--force]] [--otlp ENDPOINT] [flags]",
 		Short: "Write a recorded trace in a form that other tools open",
-		Long: `Writes the stories of a file that podstep trace -w has written in another form:
+		Long: `Writes the stories of a file that podstep trace -w has written, or of a kubelet's
+log, in another form:
 
 ` + forms.String() + `
 Without -w it writes to stdout. A FILE is there in full or not at all; only its
@@ -62,6 +65,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
 	cmd.Flags().StringVarP(&flags.file, "write", "w", "", "write to `FILE` (default: stdout)")
 	cmd.Flags().BoolVar(&flags.force, "force", false, "replace a FILE that is there already")
 	cmd.Flags().StringVar(&flags.otlp, "otlp", "", otlpUsage)
+	flags.logs.add(cmd, "one more log `FILE` of the same node, if FILE is a log, too")
 	return cmd
 }
 
@@ -97,7 +101,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	if err != nil {
 		return err
 	}
-	r, err := trace.Open(path)
+	r, err := flags.logs.open(path)
 	if err != nil {
 		return openError(err)
 	}
@@ -113,7 +117,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	return a.exportToFile(ctx, path, r, sel, about, flags)
 }
 
-func (a *app) exportToFile(ctx context.Context, path string, r *trace.Reader, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
+func (a *app) exportToFile(ctx context.Context, path string, r logstory.Recording, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
 	format := export.Named(flags.to.value)
 	if flags.file == "" {
 		return a.copyTrace(ctx, path, r, about, export.NewFeed(sel, about, format.New(a.out, about)))
@@ -142,7 +146,7 @@ func (a *app) exportToFile(ctx context.Context, path string, r *trace.Reader, se
 	return err
 }
 
-func (a *app) exportToCollector(ctx context.Context, path string, r *trace.Reader, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
+func (a *app) exportToCollector(ctx context.Context, path string, r logstory.Recording, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
 	c, err := collector.Dial(ctx, endpoint, os.Getenv)
 	if err != nil {
 		return collectorError(err)
@@ -160,7 +164,7 @@ func (a *app) exportToCollector(ctx context.Context, path string, r *trace.Reade
 }
 
 // copyTrace exports a trace. A file whose writer was killed counts as whole, as far as it goes.
-func (a *app) copyTrace(ctx context.Context, path string, r *trace.Reader, about *export.About, feed *export.Feed) error {
+func (a *app) copyTrace(ctx context.Context, path string, r logstory.Recording, about *export.About, feed *export.Feed) error {
 	err := export.Copy(ctx, r, about, feed)
 	var fault *trace.Fault
 	var source *export.SourceError

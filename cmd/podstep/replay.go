@@ -19,6 +19,7 @@ import (
 type replayFlags struct {
 	follow bool
 	filter filterFlag
+	logs   logFlags
 	out    format
 }
 
@@ -26,9 +27,14 @@ func (a *app) replay() *cobra.Command {
 	var flags replayFlags
 	var ui uiFlags
 	cmd := &cobra.Command{
-		Use:   "replay FILE [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
-		Short: "Look at a recorded trace",
-		Long: `Shows a file that podstep trace -w has written. It needs no agent.
+		Use:   "replay FILE... [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
+		Short: "Look at a recorded trace, or at logs",
+		Long: `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
+JSON, as a file or as journalctl prints it, and containerd's beside it. Logs may be
+packed with gzip or zstd; "-" is the standard input. It needs no agent.
+
+What a log tells depends on the kubelet's -v: at 2 what comes and goes, at 4 the turns
+of each pod's worker with most of their steps. docs/log.md has a table.
 
 At a terminal it opens the screen, with a clock: Space plays, "," and "." go from
 event to event. With --plain, -o or --follow, and where there is no terminal, it
@@ -37,58 +43,82 @@ podstep shows what comes before that place; the exit code is then 1.`,
 		Example: `  podstep replay web.podstep
   podstep replay web.podstep --filter 'step~cri.* slow>1s'
   podstep replay web.podstep -o json | jq -c 'select(.error) | [.step, .error]'
-  podstep replay web.podstep --follow`,
-		Args: arguments(1, 1, "FILE"),
+  podstep replay web.podstep --follow
+  podstep replay kubelet.log containerd.log
+  journalctl -u kubelet -u containerd -o json | podstep replay -`,
+		Args: arguments(1, maxLogs, "FILE..."),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := ui.options()
 			if err != nil {
 				return err
 			}
 			if o.Plain != "" || flags.follow || flags.out.value != "" {
-				return a.printTrace(cmd.Context(), args[0], &flags)
+				return a.printTrace(cmd.Context(), args, &flags)
 			}
-			s, err := session.NewReplay(args[0])
+			r, err := flags.logs.open(args...)
 			if err != nil {
 				return openError(err)
 			}
 			o.Filter = flags.filter.String()
-			return a.show(cmd.Context(), s, o)
+			return a.show(cmd.Context(), session.NewReplay(nameOfLogs(args), r), o)
 		},
 	}
 	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "wait for more, as long as the file is being written")
 	flags.filter.add(cmd)
+	flags.logs.add(cmd, "one more log `FILE` of the same node, as one more argument")
 	flags.out.add(cmd, "wide", "json")
 	ui.add(cmd)
 	return cmd
 }
 
-// printTrace prints the events of a trace file as lines.
-func (a *app) printTrace(ctx context.Context, path string, flags *replayFlags) error {
-	r, err := trace.Open(path)
+// printTrace prints the events of a recording as lines.
+func (a *app) printTrace(ctx context.Context, names []string, flags *replayFlags) error {
+	r, err := flags.logs.open(names...)
 	if err != nil {
 		return openError(err)
 	}
 	defer r.Close()
 	if flags.follow {
-		r.Follow(ctx)
+		t, is := r.(*trace.Reader)
+		if !is {
+			return usagef("--follow is for a trace that is being written; of a log that is, pipe what follows it into podstep replay -")
+		}
+		t.Follow(ctx)
 	}
 	p := &lines.Printer{Out: a.out, Filter: &flags.filter.Filter, Lines: &lines.JSON{}}
 	if flags.out.value != "json" {
 		p.Lines = lines.NewStory(flags.out.wide(), true)
 		h := r.Header()
-		a.printf("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, h.Info.GetNode(), h.Info.GetKubeletVersion(), h.Began.Local().Format("2006-01-02 15:04:05"), h.Podstep)
+		a.printf("%s", aboutRecording(h))
 	}
 	decode := wire.NewDecoder(r.Header().Info)
 	for ctx.Err() == nil {
 		b, err := r.Next()
 		if err != nil {
-			return a.endOfTrace(err, path)
+			return a.endOfTrace(err, nameOfLogs(names))
 		}
 		if err := printBatch(p, decode, b); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// aboutRecording says what a recording is of.
+func aboutRecording(h *trace.Header) string {
+	node, version := h.Info.GetNode(), h.Info.GetKubeletVersion()
+	began := h.Began.Local().Format("2006-01-02 15:04:05")
+	if h.Podstep != "" {
+		return fmt.Sprintf("%s of %s, kubelet %s, recorded %s by podstep %s", h.Selection, node, version, began, h.Podstep)
+	}
+	out := h.Selection
+	if node != "" {
+		out += " of " + node
+	}
+	if version != "" {
+		out += ", kubelet " + version
+	}
+	return out + ", from " + began + " on"
 }
 
 func printBatch(p *lines.Printer, decode *wire.Decoder, b *agentpb.Batch) error {

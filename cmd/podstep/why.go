@@ -19,14 +19,15 @@ import (
 
 // whyFlags are the flags of podstep why.
 type whyFlags struct {
-	name  podName
-	out   format
-	lang  choice
-	from  whyFrom
-	all   bool
-	watch bool
-	logs  bool
-	trace string
+	name     podName
+	out      format
+	lang     choice
+	from     whyFrom
+	all      bool
+	watch    bool
+	logs     bool
+	trace    string
+	logFiles logFlags
 }
 
 func (a *app) why() *cobra.Command {
@@ -55,6 +56,7 @@ be found out, and 2 if the command line is wrong.`,
   podstep why -A
   podstep why web --logs
   podstep why web --trace web.podstep
+  podstep why web --log kubelet.log --log containerd.log
   podstep why web -o json | jq -r '.findings[0].id'`,
 		Args:              arguments(0, 1, "POD|KIND/NAME"),
 		ValidArgsFunction: a.completePods,
@@ -71,12 +73,16 @@ be found out, and 2 if the command line is wrong.`,
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
+	f.logFiles.add(cmd, "ask the kubelet's log in `FILE`, and nothing else; several times: with containerd's, or with older ones")
 	return cmd
 }
 
+// recorded reports whether a recording is asked, and nothing else.
+func (f *whyFlags) recorded() bool { return f.trace != "" || len(f.logFiles.logs) > 0 }
+
 // explain answers for what the command line names.
 func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
-	if arg == "" && !f.all && f.trace == "" {
+	if arg == "" && !f.all && !f.recorded() {
 		return usagef("POD is missing; name one, or ask for all with -A")
 	}
 	if arg != "" && f.all {
@@ -115,10 +121,10 @@ type whyAnswer interface {
 // called. Each time it looks for its sources anew: sources keep what they have found, and a
 // kubelet or an agent may have been started again meanwhile.
 func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
-	if f.logs && (f.trace != "" || f.all || f.watch) {
-		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, -A and --watch")
+	if f.logs && (f.recorded() || f.all || f.watch) {
+		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, -A and --watch")
 	}
-	if f.trace != "" {
+	if f.recorded() {
 		return a.askTrace(f, arg)
 	}
 	kind, name, _ := strings.Cut(arg, "/")

@@ -135,9 +135,19 @@ func (g *gatherer) Unscheduled(ctx context.Context) ([]*evidence.Snapshot, error
 // askTrace returns answers from a trace file: about one pod or, if none is named, about all of them.
 func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.watch {
-		return nil, usagef("--watch does not go with --trace: what a file says does not change")
+		return nil, usagef("--watch does not go with --trace and --log: what a file says does not change")
 	}
-	t, err := gather.OpenTrace(f.trace)
+	var names []string
+	if f.trace != "" {
+		names = []string{f.trace}
+	}
+	r, err := f.logFiles.open(names...)
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	from := nameOfLogs(append(names, f.logFiles.logs...))
+	t, err := gather.ReadRecording(from, r)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +162,7 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		found := t.Named(sel.Namespace, sel.Name)
 		switch len(found) {
 		case 0:
-			return nil, fmt.Errorf("%s has no pod %s", f.trace, strings.TrimPrefix(sel.Written(), "default/"))
+			return nil, fmt.Errorf("%s has no pod %s", from, strings.TrimPrefix(sel.Written(), "default/"))
 		case 1:
 			return &oneAnswer{Report: causes.Explain(t.Pod(found[0]))}, nil
 		}

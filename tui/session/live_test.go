@@ -315,7 +315,11 @@ func TestRecordAndReplay(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Fatal(err)
 	}
-	s, err := NewReplay(file)
+	r, err := trace.Open(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := NewReplay(file, r)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,32 +6,37 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// replay is the session of a trace file. It delivers the whole file as fast as it can be read. The state then shows
-// any moment of it.
-type replay struct {
-	path string
-	news *queue
-	stop context.CancelFunc
-	done chan struct{}
+// Recording is a story that was written down.
+type Recording interface {
+	Header() *trace.Header
+	Next() (*agentpb.Batch, error)
+	Close() error
 }
 
-// NewReplay opens a session with a trace file.
-func NewReplay(path string) (Session, error) {
-	r, err := trace.Open(path)
-	if err != nil {
-		return nil, err
-	}
+// replay is the session of a recording. It delivers the whole file as fast as it can be read. The state then shows
+// any moment of it.
+type replay struct {
+	path   string
+	header *trace.Header
+	news   *queue
+	stop   context.CancelFunc
+	done   chan struct{}
+}
+
+// NewReplay begins a session with a recording, which it closes at its end. path names it for people.
+func NewReplay(path string, r Recording) Session {
 	ctx, stop := context.WithCancel(context.Background())
-	s := &replay{path: path, news: newQueue(), stop: stop, done: make(chan struct{})}
+	s := &replay{path: path, header: r.Header(), news: newQueue(), stop: stop, done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		defer r.Close()
 		s.read(ctx, r)
 	}()
-	return s, nil
+	return s
 }
 
 func (s *replay) File() string                           { return s.path }
@@ -45,7 +50,7 @@ func (s *replay) Close() {
 }
 
 // read delivers the whole file, or an error at the place from which on it cannot be read.
-func (s *replay) read(ctx context.Context, r *trace.Reader) {
+func (s *replay) read(ctx context.Context, r Recording) {
 	if s.news.put(ctx, News{Info: r.Header().Info}) != nil {
 		return
 	}

@@ -273,7 +273,7 @@ func TestAttachedMarks(t *testing.T) {
 		"another starts": {append(ready[:2:2], "reported.container container=a state=waiting reason=ImagePullBackOff", "reported.container container=b state=running"),
 			"retrying", "ImagePullBackOff: image pull failed", "container a"},
 		"crashes":        {append(ready, "reported.container container=a state=waiting reason=CrashLoopBackOff lastExitCode=3 lastReason=Error restartCount=4"), "retrying", "The program fails again and again", "Its last exit code was 3 (Error). Restarts: 4."},
-		"ended again":    {append(ready, "reported.container container=a state=terminated reason=Error exitCode=3 restartCount=2"), "retrying", "a ended: exit code 3, restarts: 2", "not for the first time"},
+		"ended again":    {append(ready, "reported.container container=a state=terminated reason=Error exitCode=3 restartCount=2"), "retrying", "The program fails again and again", "not for the first time"},
 		"ready":          {ready, "running", "", "runs and is ready"},
 		"not any more":   {append(ready, "reported.condition type=Ready status=False"), "waiting", "", "runs but is not ready"},
 		"is stopped":     {append(ready, "cluster.deleting grace=5", "cri.StopContainer containerID=x open"), "terminating", "", "asked to end"},

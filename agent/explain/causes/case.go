@@ -2,6 +2,7 @@ package causes
 
 import (
 	"cmp"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -33,6 +34,9 @@ func newCase(s *evidence.Snapshot) *Case {
 		c.Phase, c.Since = phaseOfStory(s.Story), s.Story.Since
 	}
 	c.args = Args{"pod": s.Name.Name, "namespace": s.Name.Namespace, "uid": s.Name.UID}
+	if s.Story != nil {
+		c.args["node"] = s.Story.Node
+	}
 	if c.Spec != nil {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
@@ -145,8 +149,11 @@ func (c *Case) ofPod(e *evidence.Event) bool {
 	return e.UID == "" || c.Spec == nil || e.UID == string(c.Spec.UID) || e.UID == c.Spec.Annotations[corev1.MirrorPodAnnotationKey]
 }
 
+// quotedImage finds the image in a message of the kubelet or a runtime.
+var quotedImage = regexp.MustCompile(`(?i)\bimage "([^"]+)"`)
+
 // imageNamed returns the image that a message is about: that of an image volume if it names one
-// of the pod's, otherwise the container's own.
+// of the pod's, otherwise the container's own, or if that is not known, the one that the message names.
 func (c *Case) imageNamed(message, own string) string {
 	if c.Spec == nil {
 		return own
@@ -155,6 +162,9 @@ func (c *Case) imageNamed(message, own string) string {
 		if v.Image != nil && v.Image.Reference != "" && strings.Contains(message, v.Image.Reference) && !strings.Contains(message, `"`+own+`"`) {
 			return v.Image.Reference
 		}
+	}
+	if m := quotedImage.FindStringSubmatch(message); own == "" && m != nil {
+		return m[1]
 	}
 	return own
 }

@@ -66,8 +66,8 @@ func (c *Case) probeKill(k container, t *corev1.ContainerStateTerminated) *probe
 			kill.shown = append(kill.shown, c.event(unhealthy))
 		}
 		if kill.sure != Certain {
-			ran := "ran for " + words.Took(t.FinishedAt.Sub(t.StartedAt.Time)) + ", as its " + kill.kind + " probe allows"
-			kill.shown = append(kill.shown, c.ended(k, t), c.status("container "+k.Name, ran, t.FinishedAt.Time))
+			long := "ran for " + words.Took(ran(t)) + ", as its " + kill.kind + " probe allows"
+			kill.shown = append(kill.shown, c.ended(k, t), c.status("container "+k.Name, long, t.FinishedAt.Time))
 		}
 		return &kill
 	}
@@ -95,9 +95,9 @@ var signalled = map[int32]bool{143: true, 137: true}
 // fits reports whether a run was as long as one that the probe ends: it lasts until the probe has failed often enough,
 // and may begin to fail late only if it passed before.
 func (p *probeKill) fits(t *corev1.ContainerStateTerminated, stopTime time.Duration) bool {
-	ran, least := t.FinishedAt.Sub(t.StartedAt.Time), kubeapi.ProbeBudget(p.probe)
+	took, least := ran(t), kubeapi.ProbeBudget(p.probe)
 	period := time.Duration(max(p.probe.PeriodSeconds, 1)) * time.Second
-	return ran >= least-period-slack && ran <= least+period+stopTime
+	return took >= least-period-slack && took <= least+period+stopTime
 }
 
 // probeKilling matches what the kubelet says when it kills a container for a probe.

@@ -2,6 +2,7 @@ package causes
 
 import (
 	"strconv"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -57,15 +58,23 @@ func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Conf
 	case c.Phase == Terminating || c.Phase == Ended || c.Phase == Refused:
 	case s.Waiting != nil && s.Waiting.Reason == "CrashLoopBackOff":
 		return last, Certain
-	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode) && s.Terminated.FinishedAt.Sub(s.Terminated.StartedAt.Time) < forgotten:
+	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode) && ran(s.Terminated) < forgotten:
 		return s.Terminated, Certain
 	case s.Running != nil && k.RestartCount >= restartsInLoop && last != nil:
-		up, ran := c.Now.Sub(s.Running.StartedAt.Time), last.FinishedAt.Sub(last.StartedAt.Time)
+		up, ran := c.Now.Sub(s.Running.StartedAt.Time), ran(last)
 		if up < min(forgotten, max(time.Minute, 2*ran)) {
 			return last, Likely
 		}
 	}
 	return nil, ""
+}
+
+// ran returns how long a container ran; 0: nobody has said when it was started.
+func ran(t *corev1.ContainerStateTerminated) time.Duration {
+	if t.StartedAt.IsZero() {
+		return 0
+	}
+	return t.FinishedAt.Sub(t.StartedAt.Time)
 }
 
 // restarts reports whether the pod starts a container again that ended with this exit code.
@@ -119,7 +128,7 @@ func (c *Case) endArgs(k container, t *corev1.ContainerStateTerminated) Args {
 
 // ended makes an evidence of how a container ended.
 func (c *Case) ended(k container, t *corev1.ContainerStateTerminated) Evidence {
-	text := t.Reason + ", exit code " + strconv.Itoa(int(t.ExitCode)) + ", " + strconv.Itoa(int(k.RestartCount)) + " restarts"
+	text := strings.TrimPrefix(t.Reason+", ", ", ") + "exit code " + strconv.Itoa(int(t.ExitCode)) + ", " + strconv.Itoa(int(k.RestartCount)) + " restarts"
 	return c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)
 }
 

@@ -15,6 +15,8 @@ type Story struct {
 	// Phase is the pod's phase as the kubelet last set it.
 	Phase    string `json:"phase,omitempty"`
 	Deleting bool   `json:"deleting,omitempty"`
+	// Node is the node of the kubelet; empty: not known.
+	Node string `json:"node,omitempty"`
 	// Turns is whether a probe sees the worker's turns: a woven kubelet's, or one that
 	// looks inside. Calls is whether the calls to the runtime are seen.
 	Turns bool `json:"turns"`

@@ -3,9 +3,7 @@ package gather
 import (
 	"bytes"
 	"encoding/json"
-	"regexp"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -67,18 +65,5 @@ func (f *filter) journal(text []byte) []evidence.Line {
 	return c.finish()
 }
 
-// hookOutput matches the part of an error that repeats a hook's command, and what it printed.
-var hookOutput = regexp.MustCompile(`(?s)(command '|message: |lifecycle hook \().*`)
-
-// logged redacts a text of a log. The errors of hooks repeat what a container printed.
-func logged(text string) string {
-	if strings.Contains(text, "probe failed:") || strings.Contains(text, "probe warning:") {
-		if shown, ok := redact.Probe(text); ok {
-			text = shown
-		}
-	}
-	if m := hookOutput.FindStringIndex(text); m != nil && strings.Contains(text, "exited with") {
-		text = text[:m[0]] + redact.Redacted
-	}
-	return message(text)
-}
+// logged returns a text of a log as it may be shown.
+func logged(text string) string { return message(redact.Logged(text)) }

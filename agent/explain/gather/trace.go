@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace"
 )
 
-// Trace is a trace file as the only source: what was known at its end.
+// Trace is a recording as the only source: what was known at its end.
 type Trace struct {
 	story explain.Story
 	file  string
@@ -19,13 +20,14 @@ type Trace struct {
 	fault *trace.Fault
 }
 
-// OpenTrace reads a trace file. A file that breaks off counts as far as it goes.
-func OpenTrace(file string) (*Trace, error) {
-	r, err := trace.Open(file)
-	if err != nil {
-		return nil, err
-	}
-	defer r.Close()
+// Recording is a story that was written down: a trace, or logs.
+type Recording interface {
+	Header() *trace.Header
+	Next() (*agentpb.Batch, error)
+}
+
+// ReadRecording reads a recording; file names it for people. One that breaks off counts as far as it goes.
+func ReadRecording(file string, r Recording) (*Trace, error) {
 	story, err := readStory(r.Header().Info, r.Next)
 	var fault *trace.Fault
 	if err != nil && !errors.As(err, &fault) {

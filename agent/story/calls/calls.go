@@ -199,6 +199,10 @@ func (s *Stream) exit(e *probes.Event) error {
 		s.place(c, e.Parent)
 	}
 	c.Results, c.Error = e.Fields, e.Error
+	if unseen, _ := e.Fields[probes.FieldEndUnseen].(bool); unseen {
+		c.NoExit = true
+		delete(c.Results, probes.FieldEndUnseen)
+	}
 	if e.Sync != 0 {
 		c.Sync = e.Sync
 	}

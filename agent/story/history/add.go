@@ -146,6 +146,9 @@ func (h *History) track(p *Pod, r *Record) {
 		}
 		if sp := h.spans.at(r.Span); sp != nil && sp.Exit == None {
 			sp.Exit, sp.End, sp.Failed = r.Pos, max(r.Time, sp.Start), r.Header.HasError
+			if r.Field(probes.FieldEndUnseen).Flag() {
+				sp.Shape = NoExit
+			}
 		}
 	case agentpb.Kind_NOTE:
 		if r.Sight() {

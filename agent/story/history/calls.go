@@ -36,6 +36,10 @@ func (h *History) Call(ref, at int) (c Call) {
 	}
 	if c.Over(at) && c.Shape == NoExit {
 		c.Ended = true
+		if e, _ := h.Event(c.Exit); e.Fields[probes.FieldEndUnseen] == true {
+			delete(e.Fields, probes.FieldEndUnseen)
+			c.Results = e.Fields
+		}
 	} else if c.Over(at) {
 		e, _ := h.Event(c.Exit)
 		c.Results, c.Err, c.Ended = e.Fields, e.Error, true

@@ -72,7 +72,7 @@ func differenceNote(l words.Lang, c *history.Call, fields []string) string {
 
 func admittedNote(l words.Lang, c *history.Call, fields []string) string {
 	switch {
-	case !c.Ended:
+	case !c.Ended, c.Text(fields[0]) == "":
 		return ""
 	case c.Flag(fields[0]):
 		return l.In(words.Text("admitted", "准入"))
@@ -99,10 +99,13 @@ func containersWord(l words.Lang, n int64) string {
 }
 
 func killNote(l words.Lang, c *history.Call, fields []string) string {
-	n, _ := c.Number(fields[0])
-	out := containersWord(l, n)
+	n, known := c.Number(fields[0])
+	out := ""
+	if known {
+		out = containersWord(l, n)
+	}
 	if g := grace(l, c, fields[1]); g != "" {
-		out += "  " + g
+		out = strings.TrimSpace(out + "  " + g)
 	}
 	return out
 }
@@ -173,7 +176,7 @@ func foundNote(l words.Lang, c *history.Call, fields []string) string {
 }
 
 func planNote(l words.Lang, c *history.Call, fields []string) string {
-	if !c.Ended {
+	if !c.Ended || c.Text(fields[0]) == "" {
 		return ""
 	}
 	var do []string

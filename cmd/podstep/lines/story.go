@@ -180,6 +180,9 @@ func (s *Story) fields(events ...*probes.Event) string {
 	var b strings.Builder
 	for _, e := range events {
 		for _, name := range slices.Sorted(maps.Keys(e.Fields)) {
+			if name == probes.FieldEndUnseen { // a line without a duration shows it
+				continue
+			}
 			fmt.Fprintf(&b, "  %s=%s", words.Clean(name), FieldText(e.Fields[name], s.wide))
 		}
 	}

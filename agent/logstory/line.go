@@ -1,0 +1,172 @@
+package logstory
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/probes/klog"
+)
+
+// maxEntry bounds one entry with the lines that continue it, in bytes. What is longer is cut.
+const maxEntry = 64 << 10
+
+// entry is one entry of a log, not taken apart yet.
+type entry struct {
+	at   time.Time
+	text string
+	// head is its header, if it is the kubelet's and not JSON.
+	head    klog.Header
+	headed  bool
+	runtime bool // it is the runtime's
+}
+
+// reader reads the entries of one log.
+type reader struct {
+	in    *bufio.Reader
+	clock *clock
+	next  entry // an entry that further lines may continue
+	held  bool
+	lines int // how many lines were read
+	err   error
+}
+
+// clock is what is known of the clock of a log that has no year and no zone.
+type clock struct{ near time.Time }
+
+func newReader(r io.Reader, c *clock) *reader {
+	return &reader{in: bufio.NewReaderSize(r, 256<<10), clock: c}
+}
+
+// read returns the next entry. After the last one it returns io.EOF.
+func (r *reader) read() (entry, error) {
+	for r.err == nil {
+		line, err := r.line()
+		if err != nil {
+			r.err = err
+			if line == "" {
+				break
+			}
+		}
+		e, ok := r.parse(line)
+		switch {
+		case ok && r.held:
+			e, r.next = r.next, e
+			return e, nil
+		case ok:
+			r.next, r.held = e, true
+		}
+	}
+	if r.held {
+		r.held = false
+		return r.next, nil
+	}
+	return entry{}, r.err
+}
+
+// line returns the next line without its end.
+func (r *reader) line() (string, error) {
+	var long []byte
+	for {
+		part, err := r.in.ReadSlice('\n')
+		if err == nil && long == nil {
+			r.lines++
+			return strings.TrimRight(string(part), "\r\n"), nil
+		}
+		long = append(long, part[:min(len(part), maxEntry-len(long))]...)
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		r.lines++
+		return strings.TrimRight(string(long), "\r\n"), err
+	}
+}
+
+// parse reads one line: an entry of the kubelet or of the runtime, by itself or behind what a journal puts before it. A line that continues the entry
+// before is added to that.
+func (r *reader) parse(line string) (e entry, ok bool) {
+	if line == "" {
+		return e, false
+	}
+	text, at := line, time.Time{}
+	switch line[0] {
+	case 'I', 'W', 'E', 'F', 't', '\t', ' ':
+	case '{':
+		if text, at, ok = fromJournal(line); !ok {
+			return r.fromJSON(line)
+		}
+	default:
+		text = afterSyslog(line)
+	}
+	if r.held && !r.next.runtime && klog.Continues(text) {
+		if len(r.next.text)+len(text) < maxEntry {
+			r.next.text += "\n" + text
+		}
+		return e, false
+	}
+	e, ok = r.entryOf(text)
+	if ok && !at.IsZero() {
+		e.at = at
+	}
+	return e, ok
+}
+
+func (r *reader) entryOf(text string) (e entry, ok bool) {
+	if h, ok := klog.ReadHeader(text); ok {
+		return entry{at: h.Time(r.clock.near), text: text, head: h, headed: true}, true
+	}
+	if strings.HasPrefix(text, "{") {
+		return r.fromJSON(text)
+	}
+	at, ok := runtimeTime(text)
+	return entry{at: at, text: text, runtime: true}, ok
+}
+
+// fromJSON reads an entry of a kubelet that logs JSON.
+func (r *reader) fromJSON(line string) (e entry, ok bool) {
+	k, ok := klog.Parse(line, r.clock.near)
+	return entry{at: k.Time, text: line}, ok
+}
+
+// afterSyslog returns what a program wrote, without the date, host, program and process with which a journal begins its lines.
+func afterSyslog(line string) string {
+	const maxPrefix = 256
+	if i := strings.Index(line[:min(len(line), maxPrefix)], "]: "); i > 0 {
+		return line[i+len("]: "):]
+	}
+	return line
+}
+
+// fromJournal reads an entry of a journal as journalctl -o json writes it.
+func fromJournal(line string) (text string, at time.Time, ok bool) {
+	if !strings.Contains(line, `"__REALTIME_TIMESTAMP"`) {
+		return "", at, false
+	}
+	var j struct {
+		At      string          `json:"__REALTIME_TIMESTAMP"` // microseconds
+		Message json.RawMessage `json:"MESSAGE"`
+	}
+	if json.Unmarshal([]byte(line), &j) != nil {
+		return "", at, false
+	}
+	micro, err := strconv.ParseInt(j.At, 10, 64)
+	if err != nil {
+		return "", at, false
+	}
+	if json.Unmarshal(j.Message, &text) != nil {
+		var raw []uint8 // of a message that is no UTF-8
+		var numbers []uint16
+		if json.Unmarshal(j.Message, &numbers) != nil {
+			return "", at, false
+		}
+		for _, n := range numbers {
+			raw = append(raw, byte(n))
+		}
+		text = string(raw)
+	}
+	return text, time.UnixMicro(micro).UTC(), true
+}

@@ -1,0 +1,304 @@
+package logstory
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/klog"
+)
+
+// call is a call that goes on.
+type call struct {
+	span, parent uint64
+	step         *probes.Step
+	began        time.Time
+	which        string
+}
+
+// reporter makes events of entries.
+type reporter struct {
+	rules  *rules
+	survey *survey
+	pods   *pods
+	roles  map[string]uint32 // the goroutines of steps, by their names
+
+	seq, spans uint64
+	mono       int64
+	pulls      pulls
+	exitCodes  map[string]int64 // of containers, by id
+	out        agentpb.Batch
+}
+
+func newReporter(s *survey, roles map[string]uint32) *reporter {
+	return &reporter{rules: theRules(), survey: s, pods: newPods(s), roles: roles, pulls: pulls{}, exitCodes: map[string]int64{}}
+}
+
+// Messages of the kubelet that say more than their step.
+const (
+	lineAdd       = "SyncLoop ADD"
+	lineReceiving = "Receiving a new pod"
+	linePLEG      = "SyncLoop (PLEG): event for pod"
+	lineFinished  = "Generic (PLEG): container finished"
+)
+
+// add makes the events of an entry.
+func (t *reporter) add(e *entry) {
+	if e.runtime {
+		if c, ok := readCRI(e.text); ok {
+			t.addCRI(&c, e.at)
+		}
+		return
+	}
+	rules := t.rules.of(e)
+	if len(rules) == 0 && !strings.Contains(e.text, lineFinished) {
+		return
+	}
+	k, ok := klog.Parse(e.text, e.at)
+	if !ok {
+		return
+	}
+	if k.Message == lineFinished {
+		t.learnExit(&k)
+	}
+	for _, r := range rules {
+		f, ok := r.read(&k)
+		if !ok {
+			continue
+		}
+		isNew := r.Message == lineAdd || r.Message == lineReceiving
+		for _, p := range t.pods.of(&f, k.Text("pods"), e.at, isNew) {
+			t.apply(r, p, &f, e.at)
+			t.learn(r, p, &f, &k, e.at)
+		}
+	}
+}
+
+// apply makes the events of a line about a pod.
+func (t *reporter) apply(r *rule, p *pod, f *found, at time.Time) {
+	switch r.At {
+	case probes.LogEnter:
+		if r.end < 0 || r.end > t.survey.verbosity {
+			t.note(r.step, p, f, at)
+			return
+		}
+		t.begin(r.step, p, f, at)
+	case probes.LogNote:
+		t.note(r.step, p, f, at)
+	case probes.LogExit, probes.LogFailed:
+		t.finish(r, p, f, at)
+	}
+}
+
+// learn takes what a line says besides its step.
+func (t *reporter) learn(r *rule, p *pod, f *found, k *klog.Entry, at time.Time) {
+	switch r.step.Story.Role {
+	case probes.RoleSandbox, probes.RoleKill:
+		t.pods.learn(f.values["containerID"], p)
+	case probes.RoleTurn:
+		if r.At == probes.LogFailed {
+			t.showFailures(p, f.err, at)
+		}
+	case probes.RoleEvent:
+		if image, ok := pulling(f.values["message"]); ok && f.values["reason"] == "Pulling" {
+			t.pulls.learn(t, image, p)
+		}
+	}
+	if r.Message == linePLEG {
+		t.showPLEG(p, k, at)
+	}
+	t.pods.learn(f.values["podSandboxID"], p)
+	if status := k.Text("status"); status != "" && r.At == probes.LogNote && strings.HasPrefix(status, "{") {
+		t.addStatus(p, status, at)
+	}
+}
+
+// pulling returns the image of the kubelet's event that it pulls one.
+func pulling(message string) (image string, ok bool) {
+	rest, ok := strings.CutPrefix(message, `Pulling image "`)
+	image, _, whole := strings.Cut(rest, `"`)
+	return image, ok && whole
+}
+
+// begin opens a call.
+func (t *reporter) begin(s *probes.Step, p *pod, f *found, at time.Time) *call {
+	if s.Story.Role == probes.RoleTurn {
+		t.abandon(p, at) // the end of the turn before is not in the log
+		p.turns++
+	}
+	t.spans++
+	c := &call{span: t.spans, parent: t.around(s, p), step: s, began: at, which: f.which}
+	p.open = append(p.open, c)
+	t.put(agentpb.Kind_ENTER, c, p, at, t.fields(s.Fields, f), "", 0)
+	return c
+}
+
+// onWorker reports whether a step happens on the goroutine of its pod's worker, or because of it.
+func onWorker(s *probes.Step) bool { return s.Goroutine == "worker" || s.Goroutine == "kill" }
+
+// around returns the call on the worker's goroutine in which a call of a step happens.
+func (t *reporter) around(s *probes.Step, p *pod) uint64 {
+	if !onWorker(s) {
+		return 0
+	}
+	for i := len(p.open) - 1; i >= 0; i-- {
+		o := p.open[i].step
+		if onWorker(o) && (o.Goroutine != "kill" || s.Goroutine == "kill") && o != s {
+			return p.open[i].span
+		}
+	}
+	return 0
+}
+
+// note makes a call of which only one moment is known.
+func (t *reporter) note(s *probes.Step, p *pod, f *found, at time.Time) {
+	if s.Report() {
+		t.report(s, p, t.fields(s.Fields, f), at)
+		return
+	}
+	t.spans++
+	c := &call{span: t.spans, parent: t.around(s, p), step: s, began: at}
+	t.put(agentpb.Kind_ENTER, c, p, at, t.fields(s.Fields, f), "", 0)
+	results := append(t.fields(s.Results, f), wire.Flag(probes.FieldEndUnseen, true))
+	t.put(agentpb.Kind_EXIT, c, p, at, results, "", 0)
+}
+
+// report makes a report: a call without a duration.
+func (t *reporter) report(s *probes.Step, p *pod, fields []wire.Field, at time.Time) {
+	t.spans++
+	c := &call{span: t.spans, step: s, began: at}
+	t.put(agentpb.Kind_ENTER, c, p, at, fields, "", 0)
+	t.put(agentpb.Kind_EXIT, c, p, at, nil, "", 0)
+}
+
+// finish ends the call that a line is about. If its beginning is not in the log, only its end is told.
+func (t *reporter) finish(r *rule, p *pod, f *found, at time.Time) {
+	err := ""
+	if r.At == probes.LogFailed {
+		err = f.err
+	}
+	if r.step.Story.Role == probes.RoleTurn && r.At == probes.LogFailed && t.find(p, r.step, f.which) >= 0 {
+		// The kubelet writes one more line when the turn is over.
+		p.open[t.find(p, r.step, f.which)].which = failedTurn + err
+		return
+	}
+	t.finishStep(r.step, p, f.which, at, t.fields(r.step.Results, f), err)
+}
+
+// failedTurn begins which of a turn whose error was read.
+const failedTurn = "\x00"
+
+func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time, results []wire.Field, err string) {
+	i := t.find(p, s, which)
+	if i < 0 {
+		t.spans++
+		t.put(agentpb.Kind_EXIT, &call{span: t.spans, parent: t.around(s, p), step: s, began: at}, p, at, results, err, 0)
+		return
+	}
+	c := p.open[i]
+	if failed, ok := strings.CutPrefix(c.which, failedTurn); ok && err == "" {
+		err = failed
+	}
+	t.endInside(p, c, at)
+	p.open = slices.DeleteFunc(p.open, func(o *call) bool { return o == c })
+	t.put(agentpb.Kind_EXIT, c, p, at, results, err, at.Sub(c.began))
+}
+
+// find returns the place of the pod's call of a step that goes on, the innermost first; which is empty: any of them. -1: there is none.
+func (t *reporter) find(p *pod, s *probes.Step, which string) int {
+	for i := len(p.open) - 1; i >= 0; i-- {
+		if c := p.open[i]; c.step == s && (which == "" || c.which == "" || c.which == which || strings.HasPrefix(c.which, failedTurn)) {
+			return i
+		}
+	}
+	return -1
+}
+
+// endInside ends the calls inside of a call that has ended: the log does not show how.
+func (t *reporter) endInside(p *pod, outer *call, at time.Time) {
+	for i := len(p.open) - 1; i >= 0; i-- {
+		if c := p.open[i]; c.parent == outer.span {
+			t.endInside(p, c, at)
+			p.open = slices.DeleteFunc(p.open, func(o *call) bool { return o == c })
+			t.endUnseen(p, c, at)
+			i = min(i, len(p.open))
+		}
+	}
+}
+
+// abandon ends the calls of a pod's worker.
+func (t *reporter) abandon(p *pod, at time.Time) {
+	for i := len(p.open) - 1; i >= 0; i-- {
+		if c := p.open[i]; onWorker(c.step) {
+			t.endUnseen(p, c, at)
+		}
+	}
+	p.open = slices.DeleteFunc(p.open, func(c *call) bool { return onWorker(c.step) })
+}
+
+func (t *reporter) endUnseen(p *pod, c *call, at time.Time) {
+	t.put(agentpb.Kind_EXIT, c, p, at, []wire.Field{wire.Flag(probes.FieldEndUnseen, true)}, "", 0)
+}
+
+// fields returns the values of a line in the order of the catalogue.
+func (t *reporter) fields(of []probes.Field, f *found) (out []wire.Field) {
+	for _, field := range of {
+		if v, has := f.values[field.Name]; has {
+			out = append(out, fieldOf(field.Name, v))
+		}
+	}
+	return out
+}
+
+// maxText bounds a text of an event, in bytes.
+const maxText = 4 << 10
+
+// fieldOf makes a field of a text: a flag, a list or object, or a text.
+func fieldOf(name, text string) wire.Field {
+	switch text {
+	case "true", "false":
+		return wire.Flag(name, text == "true")
+	}
+	return wire.Text(name, shown(text))
+}
+
+// shown returns a text as it may leave.
+func shown(text string) string {
+	text = strings.ToValidUTF8(redact.Logged(text), "?")
+	if len(text) > maxText {
+		text = strings.ToValidUTF8(redact.Begin(text[:maxText]), "")
+	}
+	return text
+}
+
+// put makes an event.
+func (t *reporter) put(kind agentpb.Kind, c *call, p *pod, at time.Time, fields []wire.Field, err string, took time.Duration) {
+	t.seq++
+	t.mono = max(t.mono, int64(at.Sub(t.survey.first))+1)
+	h := wire.Header{
+		Seq: t.seq, Time: at.UnixNano(), Mono: t.mono, Kind: kind, Step: uint32(c.step.ID) + 1, Pod: p.id, Span: c.span, Parent: c.parent,
+		Sync: p.turns, Goroutine: t.roles[c.step.Goroutine],
+	}
+	raw := h.AppendHead(nil)
+	for i := range fields {
+		raw = fields[i].AppendTo(raw)
+	}
+	if err != "" {
+		err = shown(err)
+	}
+	t.out.Events = append(t.out.Events, wire.AppendTail(raw, err, max(0, int64(took)), 0, 0))
+}
+
+// take returns the events that were made since it was last called.
+func (t *reporter) take() *agentpb.Batch {
+	b := &agentpb.Batch{Events: t.out.Events}
+	for _, p := range t.pods.fresh {
+		b.Pods = append(b.Pods, &agentpb.Pod{Id: p.id, Namespace: p.namespace, Name: p.name, Uid: p.uid})
+	}
+	t.pods.fresh, t.out.Events = nil, nil
+	return b
+}

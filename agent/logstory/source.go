@@ -1,0 +1,270 @@
+package logstory
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
+)
+
+// Options say what a log does not.
+type Options struct {
+	// Near is a time near the end of the logs: klog's text has no year. The zero time: when each file was last written to.
+	Near time.Time
+	// Zone is the zone of the node's clock, which klog's text does not have either; nil: this machine's.
+	Zone *time.Location
+	// Node is the node's name; empty: as the kubelet's log has it.
+	Node string
+	// Since and Until bound the entries that are told; the zero time: no bound.
+	Since, Until time.Time
+}
+
+// Source is a story out of logs. It is read as a trace is.
+type Source struct {
+	header   *trace.Header
+	reporter *reporter
+	since    time.Time
+	until    time.Time
+	inputs   []*input
+	queue    []*pending
+	// closers are the readers of the inputs that are unpacked.
+	closers []io.Closer
+}
+
+// pending is a log with its next entry.
+type pending struct {
+	*reader
+	name string
+	next entry
+}
+
+// ErrNoLog is the error for files that have no entry of a kubelet or a runtime.
+var ErrNoLog = errors.New("podstep finds no line of a kubelet or of containerd in it")
+
+// Open reads logs once, and is then ready to tell their story.
+func Open(names []string, o Options) (s *Source, err error) {
+	s = &Source{since: o.Since, until: o.Until}
+	defer func() {
+		if err != nil {
+			s.Close()
+		}
+	}()
+	found := &survey{}
+	for _, name := range names {
+		in, err := openInput(name)
+		if err != nil {
+			return nil, err
+		}
+		s.inputs = append(s.inputs, in)
+		text, err := in.open()
+		if err != nil {
+			return nil, err
+		}
+		lines := found.kubelet + found.runtime
+		err = found.read(newReader(text, in.clock(&o)))
+		text.Close()
+		if err != nil {
+			return nil, fmt.Errorf("read %s: %w", in.name, err)
+		}
+		if found.kubelet+found.runtime == lines {
+			return nil, fmt.Errorf("%s: %w", in.name, ErrNoLog)
+		}
+	}
+	s.header = headerOf(found, names, o.Node)
+	s.reporter = newReporter(found, roles(s.header.Info))
+	return s, s.start(&o)
+}
+
+// clock returns what is known of the clock of a log.
+func (in *input) clock(o *Options) *clock {
+	near := o.Near
+	if near.IsZero() {
+		near = in.written
+	}
+	if o.Zone != nil {
+		near = near.In(o.Zone)
+	}
+	return &clock{near}
+}
+
+// start opens the logs again, each at its first entry.
+func (s *Source) start(o *Options) error {
+	for _, in := range s.inputs {
+		text, err := in.open()
+		if err != nil {
+			return err
+		}
+		s.closers = append(s.closers, text)
+		p := &pending{reader: newReader(text, in.clock(o)), name: in.name}
+		if ok, err := p.advance(); err != nil {
+			return err
+		} else if ok {
+			s.queue = append(s.queue, p)
+		}
+	}
+	return nil
+}
+
+func (p *pending) advance() (bool, error) {
+	e, err := p.read()
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read %s: %w", p.name, err)
+	}
+	p.next = e
+	return true, nil
+}
+
+// Header states what the story is about.
+func (s *Source) Header() *trace.Header { return s.header }
+
+// batchEvents is about how many events a batch has.
+const batchEvents = 512
+
+// Next returns the next events; after the last, io.EOF.
+func (s *Source) Next() (*agentpb.Batch, error) {
+	for len(s.queue) > 0 && len(s.reporter.out.Events) < batchEvents {
+		first := 0
+		for i, p := range s.queue {
+			if p.next.at.Before(s.queue[first].next.at) {
+				first = i
+			}
+		}
+		p := s.queue[first]
+		if (s.since.IsZero() || !p.next.at.Before(s.since)) && (s.until.IsZero() || !p.next.at.After(s.until)) {
+			s.reporter.add(&p.next)
+		}
+		ok, err := p.advance()
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			s.queue = append(s.queue[:first], s.queue[first+1:]...)
+		}
+	}
+	if b := s.reporter.take(); len(b.Events) > 0 {
+		return b, nil
+	}
+	return nil, io.EOF
+}
+
+// Close ends the reading.
+func (s *Source) Close() error {
+	for _, c := range s.closers {
+		_ = c.Close()
+	}
+	for _, in := range s.inputs {
+		_ = in.file.Close()
+	}
+	s.closers, s.inputs = nil, nil
+	return nil
+}
+
+// Probe is the name of the probe in the events of logs.
+const Probe = "log"
+
+// Verbosities of the kubelet from which on its log has turns, and reports of the pod's status.
+const (
+	turnsFrom   = 4
+	reportsFrom = 3
+)
+
+// headerOf makes the header of the story.
+func headerOf(s *survey, names []string, node string) *trace.Header {
+	if node == "" {
+		node = s.node
+	}
+	info := &agentpb.InfoResponse{KubeletVersion: s.version, Node: node, Started: timestamppb.New(s.first), ReadOnly: true}
+	info.Probes = []*agentpb.Probe{{
+		Name: Probe, State: agentpb.ProbeState_PROBE_RUNNING, Since: timestamppb.New(s.first),
+		Knows: &agentpb.Knows{Turns: s.verbosity >= turnsFrom, Nesting: s.verbosity >= turnsFrom, Workers: s.verbosity >= turnsFrom, Reports: s.verbosity >= reportsFrom},
+	}}
+	c := probes.MustLoad()
+	known := map[string]bool{}
+	for i := range c.Steps {
+		step := &c.Steps[i]
+		if !known[step.Goroutine] {
+			known[step.Goroutine] = true
+			info.Goroutines = append(info.Goroutines, step.Goroutine)
+		}
+		info.Steps = append(info.Steps, &agentpb.Step{
+			Name: step.Name, Stage: step.Stage, Tier: int32(step.Tier), HoldEnter: string(probes.HoldNo), HoldExit: string(probes.HoldNo),
+			Abilities: []*agentpb.Ability{ability(step, s)},
+		})
+	}
+	base := make([]string, len(names))
+	for i, name := range names {
+		base[i] = filepath.Base(name)
+	}
+	return &trace.Header{Began: s.first, Selection: strings.Join(base, ", "), Info: info}
+}
+
+func roles(info *agentpb.InfoResponse) map[string]uint32 {
+	out := map[string]uint32{}
+	for i, name := range info.Goroutines {
+		out[name] = uint32(i)
+	}
+	return out
+}
+
+// ability returns what logs show of a step.
+func ability(step *probes.Step, s *survey) *agentpb.Ability {
+	no := wire.Reason(reasons.Logged.Reason())
+	out := &agentpb.Ability{HoldEnter: string(probes.HoldNo), HoldExit: string(probes.HoldNo), NoHold: no, NoFail: no}
+	for _, l := range step.Log {
+		if l.V <= s.verbosity && s.kubelet > 0 {
+			out.Entry = out.Entry || l.At == probes.LogEnter || l.At == probes.LogNote
+			out.Exit = out.Exit || l.At == probes.LogExit
+			out.Arguments, out.Results = out.Arguments || len(l.Values)+len(l.In) > 0, out.Results || l.At == probes.LogExit && len(l.Values) > 0
+		}
+	}
+	if reportedFrom, ok := reports[step.Name]; ok && s.verbosity >= reportedFrom {
+		out.Entry, out.Exit, out.Arguments = true, true, true
+	}
+	if _, method, ok := strings.Cut(step.CRI, "."); ok && s.runtime > 0 && criSteps[method] {
+		out.Entry, out.Exit, out.Arguments, out.Results = true, true, true, true
+	}
+	if !out.Entry && !out.Exit {
+		out.Unseen = wire.Reason(whyUnseen(step, s))
+	}
+	return out
+}
+
+// reports are the steps that the line about a pod's status becomes, with the verbosity that it needs.
+var reports = map[string]int{stepPhase: reportsFrom, stepCondition: reportsFrom, stepContainer: 0}
+
+// criSteps are the calls of which the runtime's log has both ends.
+var criSteps = func() map[string]bool {
+	out := map[string]bool{}
+	for _, verb := range criVerbs {
+		out[strings.TrimSpace(verb)] = true
+	}
+	return out
+}()
+
+// whyUnseen returns why no line shows a step.
+func whyUnseen(step *probes.Step, s *survey) probes.Reason {
+	_, method, _ := strings.Cut(step.CRI, ".")
+	v, logged := step.LogV()
+	switch {
+	case criSteps[method]:
+		return reasons.RuntimeLog.Reason()
+	case logged && s.kubelet == 0:
+		return reasons.KubeletLog.Reason()
+	case logged && v > s.verbosity:
+		return reasons.LoggedAt.With("v", fmt.Sprint(v), "now", fmt.Sprint(s.verbosity))
+	}
+	return reasons.NotLogged.Reason()
+}
