@@ -52,37 +52,40 @@ type pending struct {
 var ErrNoLog = errors.New("podstep finds no line of a kubelet or of containerd in it")
 
 // Open reads logs once, and is then ready to tell their story.
-func Open(names []string, o Options) (s *Source, err error) {
-	s = &Source{since: o.Since, until: o.Until}
-	defer func() {
-		if err != nil {
-			s.Close()
-		}
-	}()
+func Open(names []string, o Options) (*Source, error) {
+	s := &Source{since: o.Since, until: o.Until}
+	if err := s.open(names, &o); err != nil {
+		s.Close()
+		return nil, err
+	}
+	return s, nil
+}
+
+func (s *Source) open(names []string, o *Options) error {
 	found := &survey{}
 	for _, name := range names {
 		in, err := openInput(name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		s.inputs = append(s.inputs, in)
 		text, err := in.open()
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lines := found.kubelet + found.runtime
-		err = found.read(newReader(text, in.clock(&o)))
+		err = found.read(newReader(text, in.clock(o)))
 		text.Close()
 		if err != nil {
-			return nil, fmt.Errorf("read %s: %w", in.name, err)
+			return fmt.Errorf("read %s: %w", in.name, err)
 		}
 		if found.kubelet+found.runtime == lines {
-			return nil, fmt.Errorf("%s: %w", in.name, ErrNoLog)
+			return fmt.Errorf("%s: %w", in.name, ErrNoLog)
 		}
 	}
 	s.header = headerOf(found, names, o.Node)
 	s.reporter = newReporter(found, roles(s.header.Info))
-	return s, s.start(&o)
+	return s.start(o)
 }
 
 // clock returns what is known of the clock of a log.

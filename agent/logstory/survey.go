@@ -112,12 +112,10 @@ func (s *survey) uidAt(name string, at time.Time, isNew bool) string {
 	uid := ""
 	for i, n := range s.names[name] {
 		switch {
+		case isNew && !n.at.Before(at) && n.at.Sub(at) < soon:
+			return n.uid
 		case i == 0, !n.at.After(at):
 			uid = n.uid
-		case isNew && n.at.Sub(at) < soon:
-			return n.uid
-		default:
-			return uid
 		}
 	}
 	return uid
