@@ -10,7 +10,7 @@ func TestReadCRI(t *testing.T) {
 	head := `time="2026-11-25T15:06:00.877024865Z" level=info msg="`
 	for line, want := range map[string]criLine{
 		`RunPodSandbox for &PodSandboxMetadata{Name:web,Uid:u,Namespace:n,Attempt:2,}"`: {method: "RunPodSandbox", name: "web", uid: "u", namespace: "n", attempt: 2},
-		`RunPodSandbox for name:\"web\" uid:\"u\" namespace:\"n\""`:                       {method: "RunPodSandbox", name: "web", uid: "u", namespace: "n"},
+		`RunPodSandbox for name:\"web\" uid:\"u\" namespace:\"n\""`:                     {method: "RunPodSandbox", name: "web", uid: "u", namespace: "n"},
 		`RunPodSandbox for &PodSandboxMetadata{Name:web,Uid:u,Namespace:n,Attempt:0,} returns sandbox id \"abc\""`: {
 			method: "RunPodSandbox", name: "web", uid: "u", namespace: "n", ended: true, made: "abc",
 		},

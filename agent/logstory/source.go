@@ -43,7 +43,7 @@ type Source struct {
 
 // pending is a log with its next entry.
 type pending struct {
-	*reader
+	*ahead
 	name string
 	next entry
 }
@@ -74,7 +74,9 @@ func (s *Source) open(names []string, o *Options) error {
 			return err
 		}
 		lines := found.kubelet + found.runtime
-		err = found.read(newReader(text, in.clock(o)))
+		entries := readAhead(newReader(text, in.clock(o)))
+		err = found.read(entries)
+		entries.Close()
 		text.Close()
 		if err != nil {
 			return fmt.Errorf("read %s: %w", in.name, err)
@@ -107,8 +109,8 @@ func (s *Source) start(o *Options) error {
 		if err != nil {
 			return err
 		}
-		s.closers = append(s.closers, text)
-		p := &pending{reader: newReader(text, in.clock(o)), name: in.name}
+		p := &pending{ahead: readAhead(newReader(text, in.clock(o))), name: in.name}
+		s.closers = append(s.closers, p, text) // in this order: nobody reads a text that is closed
 		if ok, err := p.advance(); err != nil {
 			return err
 		} else if ok {

@@ -33,7 +33,7 @@ type named struct {
 const maxNames = 1 << 17
 
 // read looks at all entries of a log.
-func (s *survey) read(r *reader) error {
+func (s *survey) read(r interface{ read() (entry, error) }) error {
 	for {
 		e, err := r.read()
 		if errors.Is(err, io.EOF) {

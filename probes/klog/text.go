@@ -1,7 +1,6 @@
 package klog
 
 import (
-	"encoding/json"
 	"strconv"
 	"strings"
 	"time"
@@ -87,21 +86,35 @@ func afterLines(lines string) string {
 	return rest
 }
 
-// jsonLen returns how long the JSON object or list is with which s begins; 0: it begins with none.
+// jsonLen returns how long the JSON object or list is with which s begins; 0: it begins with none. It looks for the end only, since most values are read
+// by nobody.
 func jsonLen(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
 		return 0
 	}
-	var raw json.RawMessage
-	d := json.NewDecoder(strings.NewReader(s))
-	if d.Decode(&raw) != nil {
-		return 0
+	depth := 0
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			if depth--; depth == 0 {
+				if i+1 < len(s) && s[i+1] != ' ' && s[i+1] != '\n' {
+					return 0
+				}
+				return i + 1
+			}
+		case '"':
+			n := quotedLen(s[i:])
+			if n == 0 {
+				return 0
+			}
+			i += n - 1
+		case '\n':
+			return 0
+		}
 	}
-	n := int(d.InputOffset())
-	if n < len(s) && s[n] != ' ' && s[n] != '\n' {
-		return 0
-	}
-	return n
+	return 0
 }
 
 // plainLen returns how long a value without quotes is. It may have spaces: it ends before the next word that is a key with its "=".
