@@ -48,8 +48,22 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	c.SilentTrace(tb, trace)
 	c.commands(tb, l, trace)
 	c.exports(tb, l, trace)
+	c.logs(tb, l)
 	events := c.SilentAgent(tb, l)
 	tb.Logf("%d events and the trace of them are without any of %d secrets", events, len(c.Names()))
+}
+
+// logs checks what podstep makes of the kubelet's log, which has the secrets.
+func (c *Canaries) logs(tb testing.TB, l *Lab) {
+	tb.Helper()
+	file := filepath.Join(l.Dir, "logs", "kubelet.log")
+	for _, args := range [][]string{{"replay", file, "-o", "json"}, {"replay", file, "-o", "wide"}, {"why", "--log", file}, {"export", file, "--to", "json"}} {
+		out, errors, _ := l.Podstep(args...)
+		c.report(tb, "podstep "+strings.Join(args, " "), c.FindString(out+errors))
+		if out == "" {
+			tb.Errorf("podstep %s says nothing at all: %s", strings.Join(args, " "), errors)
+		}
+	}
 }
 
 // exports checks the output of commands for a trace: each form of export, and comparisons of each pod with each other
