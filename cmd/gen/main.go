@@ -34,6 +34,7 @@ var generators = []generator{
 	{"memory", "probes/memory", "the kubelet's types and the expressions in probes/catalogue", memory.Write},
 	{"steps", "docs/steps.md", "probes/catalogue and probes/memory", page(writeSteps)},
 	{"inside", "docs/inside.md", "probes/uprobe/seen and probes/memory", page(writeInside)},
+	{"log", "docs/log.md", "probes/catalogue", page(writeLog)},
 	{"causes", "docs/causes.md", "agent/explain/causes/table and the snapshots beside it", page(writeCauses)},
 	{"keys", "docs/keys.md", "the actions of tui", page(writeKeys)},
 	{"walkthroughs", "docs/walkthroughs", "docs/tours", writeWalkthroughs},

@@ -1,0 +1,86 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/podstep/podstep/probes"
+)
+
+// writeLog writes the page about logs: which steps they show, from which verbosity of the kubelet on.
+func writeLog(w io.Writer) error {
+	c, err := probes.Load()
+	if err != nil {
+		return err
+	}
+	fmt.Fprint(w, logIntro)
+	for i := range c.Stages {
+		var rows strings.Builder
+		for j := range c.Steps {
+			if s := &c.Steps[j]; s.Stage == c.Stages[i].Name && len(s.Log) > 0 {
+				fmt.Fprintf(&rows, "| `%s` | %s | %s | %s | %s |\n", s.Name, s.Title.En, seenFrom(s, probes.LogEnter, probes.LogNote), seenFrom(s, probes.LogExit), seenFrom(s, probes.LogFailed))
+			}
+		}
+		if rows.Len() > 0 {
+			fmt.Fprintf(w, "\n### %s\n\n| step | | begins | ends | fails |\n|---|---|---|---|---|\n%s", c.Stages[i].Title.En, rows.String())
+		}
+	}
+	return nil
+}
+
+// seenFrom returns the lowest verbosity at which a line shows one side of a step.
+func seenFrom(s *probes.Step, sides ...probes.LogSide) string {
+	best := -1
+	for _, l := range s.Log {
+		for _, side := range sides {
+			if l.At == side && (best < 0 || l.V < best) {
+				best = l.V
+			}
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return fmt.Sprintf("-v=%d", best)
+}
+
+const logIntro = `# The story from a log
+
+` + "`go run ./cmd/gen log` makes this page from `probes/catalogue`." + ` A test compares each line with the source of the kubelet that the catalogue was read from.
+
+Where no podstep ran, the logs of the kubelet and of containerd are left. podstep makes the same story of them, and shows it in the same screen:
+
+    podstep replay kubelet.log containerd.log
+    podstep why web --log kubelet.log --log containerd.log
+    journalctl -u kubelet -u containerd -o json | podstep replay -
+
+` + "`podstep export` and `podstep compare --trace`" + ` take a log in place of a trace, too.
+
+What is read:
+
+- the kubelet's log, as text or JSON, by itself or as journalctl prints it, also with -o json;
+- containerd's log at its default level: both ends of each call that changes something;
+- several files of one node, which may overlap, in any order; packed with gzip or zstd; "-" is the standard input.
+
+klog's text has no year and no zone. podstep takes the year in which the file was written to last, and the zone of this machine; --node-year and --node-zone name others. A journal has both.
+
+What a log tells:
+
+- At the kubelet's default, -v=2, the skeleton: which pods come and go, mounts, what PLEG sees, and the errors of turns. These name the container and the reason, so podstep why finds most causes of a pod that cannot start.
+- From -v=3 on also what the kubelet reports of the pod's status, and its events.
+- From -v=4 on also the turns of each pod's worker, with their steps.
+- With containerd's log also the calls to the runtime, each with both ends. Of the pull of an image that log does not say for which pod it is. The kubelet's event says so, from -v=3 on.
+
+What it does not tell:
+
+- Of a step that has a line for its beginning only, podstep shows no duration: the end was not seen.
+- Whether a container is ready is only in the kubelet's log from -v=3 on. Below, a container that was started counts as running.
+- Values that the table does not name are not read: patches, specs and the output of probes may have secrets.
+- Podstep reads the lines of ` + probes.KubernetesVersion + `. In v1.37.1 all of them are the same. In v1.28 to v1.35 three to seven are missing or have fewer values; in v1.25 and v1.26 the turns have none of their steps.
+- CRI-O's log is not read.
+
+## Steps
+
+The columns show from which verbosity on a line shows that a call begins, ends well, or fails.
+`
