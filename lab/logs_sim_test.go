@@ -24,7 +24,9 @@ func TestSimLogs(t *testing.T) {
 	l.Create(labtest.BusyboxPod("web", "sleep 1000"))
 	l.Create(labtest.BusyboxPod("ends", "exit 3"))
 	l.UntilReady("web")
-	l.UntilEvent("ends", "back-off", func(e probes.Event) bool { return e.Step == "worker.turn" && strings.Contains(e.Error, "CrashLoopBackOff") })
+	l.UntilEvent("ends", "back-off", func(e probes.Event) bool {
+		return e.Step == "worker.turn" && strings.Contains(e.Error, "CrashLoopBackOff")
+	})
 	file := filepath.Join(l.Dir, "logs", "kubelet.log")
 	labtest.Eventually(t, "the back-off in the log", func() bool {
 		out, _, _ := l.Podstep("why", "ends", "--log", file)

@@ -183,16 +183,8 @@ func (m *host) kernel() (major, minor int, known bool) {
 	return major, minor, err == nil
 }
 
-// instead says what to use in place of a probe that does not exist yet.
-const instead = "podstep attach sees the calls to the runtime today, and podstep-kubelet every step"
-
-// toCome reports a probe that this version of podstep does not have yet.
-func toCome(name, allowed string, in []obstacle) Check {
-	if len(in) > 0 {
-		allowed = "and it could not be used now: " + whys(in)
-	}
-	return warn(name, "not in this version of podstep; "+allowed, instead)
-}
+// readLog says what podstep makes of a log, since podstep attach does not follow one yet.
+const readLog = "podstep replay FILE tells the story that a log has"
 
 func (m *host) delveProbe() Check {
 	if in := append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...); len(in) > 0 {
@@ -216,5 +208,5 @@ func logProbe(found []kubelets.Kubelet) Check {
 	if len(logs) == 0 {
 		logs = []string{"there is no kubelet that writes a log"}
 	}
-	return toCome("log", strings.Join(logs, ", "), nil)
+	return warn("log", "podstep attach does not follow it yet; "+strings.Join(logs, ", "), readLog)
 }
