@@ -34,14 +34,14 @@ func TestSimLogs(t *testing.T) {
 	})
 	l.Delete("web")
 	l.UntilGone("web")
-	told := 0
+	compared := 0
 	for _, pod := range []string{"web"} {
 		seen, logged := callsOf(l.Story(pod)), callsOf(fromLog(t, file, pod))
 		for step, calls := range logged {
 			if !bothLogged(step) {
 				continue
 			}
-			told++
+			compared++
 			if len(calls) != len(seen[step]) {
 				t.Errorf("%s: the log has %d calls of %s, and the hooks saw %d", pod, len(calls), step, len(seen[step]))
 				continue
@@ -53,8 +53,8 @@ func TestSimLogs(t *testing.T) {
 			}
 		}
 	}
-	if told < 8 {
-		t.Errorf("only %d steps were compared", told)
+	if compared < 8 {
+		t.Errorf("only %d steps were compared", compared)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/logstory"
+	"github.com/podstep/podstep/agent/trace"
 )
 
 // maxLogs bounds how many logs make one story.
@@ -43,7 +44,7 @@ func (f *logFlags) open(names ...string) (logstory.Recording, error) {
 	}
 	r, err := logstory.OpenAny(append(names, f.logs...), o)
 	if errors.Is(err, logstory.ErrNoLog) {
-		return nil, fmt.Errorf("%w, and it is not a trace file of podstep", err)
+		return nil, fmt.Errorf("%w, and %w", err, trace.ErrNoTrace)
 	}
 	return r, err
 }

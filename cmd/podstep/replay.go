@@ -46,7 +46,7 @@ podstep shows what comes before that place; the exit code is then 1.`,
   podstep replay web.podstep --follow
   podstep replay kubelet.log containerd.log
   journalctl -u kubelet -u containerd -o json | podstep replay -`,
-		Args: arguments(1, maxLogs, "FILE..."),
+		Args: arguments(1, maxLogs, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := ui.options()
 			if err != nil {
