@@ -33,7 +33,7 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 
 // given reports whether a flag is given that only logs have.
 func (f *logFlags) given() bool {
-	return len(f.logs) > 0 || f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
+	return f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
 }
 
 // open opens a trace file, or logs.
@@ -45,6 +45,10 @@ func (f *logFlags) open(names ...string) (logstory.Recording, error) {
 	r, err := logstory.OpenAny(append(names, f.logs...), o)
 	if errors.Is(err, logstory.ErrNoLog) {
 		return nil, fmt.Errorf("%w, and %w", err, trace.ErrNoTrace)
+	}
+	if t, is := r.(*trace.Reader); is && err == nil && f.given() {
+		t.Close()
+		return nil, usagef("%s is a trace; --log, --node-year, --node-zone, --since and --until are for logs", names[0])
 	}
 	return r, err
 }
