@@ -48,7 +48,7 @@ func (f *logFlags) open(names ...string) (logstory.Recording, error) {
 	}
 	if t, is := r.(*trace.Reader); is && err == nil && f.given() {
 		t.Close()
-		return nil, usagef("%s is a trace; --log, --node-year, --node-zone, --since and --until are for logs", names[0])
+		return nil, usagef("%s is a trace; --node-year, --node-zone, --since and --until are for logs", nameOfLogs(append(names, f.logs...)))
 	}
 	return r, err
 }
