@@ -17,8 +17,9 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestSimLogs lives through the life of two pods, and compares what the log of the kubelet alone tells with what the hooks in the same kubelet saw: the
-// steps of which the log has both ends are the same calls, in the same order, at the same time.
+// TestSimLogs lives through the life of two pods, and compares what the log of the kubelet alone tells with what the
+// hooks in the same kubelet saw: the steps of which the log has both ends are the same calls, in the same order, at
+// the same time.
 func TestSimLogs(t *testing.T) {
 	l := labtest.StartSim(t, "--kubelet-v", "4")
 	l.Create(labtest.BusyboxPod("web", "sleep 1000"))
@@ -58,14 +59,16 @@ func TestSimLogs(t *testing.T) {
 	}
 }
 
-// bothLogged reports whether the log at -v=4 has lines for both ends of a step, and the kubelet comes there for nothing but the pod's own story.
+// bothLogged reports whether the log at -v=4 has lines for both ends of a step, and the kubelet comes there for
+// nothing but the pod's own story.
 func bothLogged(step string) bool {
 	var begin, end bool
 	for _, l := range probes.MustLoad().Step(step).Log {
 		begin = begin || l.At == probes.LogEnter && l.V <= 4
 		end = end || l.At == probes.LogExit && l.V <= 4
 	}
-	// A mount that is made again has a line for its end alone. The kubelet logs back-off for a container only if it has one.
+	// A mount that is made again has a line for its end alone. The kubelet logs back-off for a container only if it
+	// has one.
 	return begin && end && step != "vol.domount" && step != "rt.backoff"
 }
 

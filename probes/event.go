@@ -73,8 +73,8 @@ type Event struct {
 	CallerLine uint32 `json:"callerLine,omitempty"`
 }
 
-// FieldEndUnseen is the field of an exit that is no more than a guess: the call has ended, and the probe did not see when. The event comes when that is
-// known.
+// FieldEndUnseen is the field of an exit that is no more than a guess: the call has ended, and the probe did not see
+// when. The event comes when that is known.
 const FieldEndUnseen = "endUnseen"
 
 // RawJSON is a field that is a document, such as a CRI request.

@@ -14,10 +14,12 @@ type LogLine struct {
 	Message string `yaml:"msg"`
 	// V is the verbosity of the kubelet from which on it writes the line.
 	V int `yaml:"v"`
-	// Values are the fields of the step, or for an exit its results, that the line has, each with the key of the value there.
+	// Values are the fields of the step, or for an exit its results, that the line has, each with the key of the
+	// value there.
 	Values map[string]string `yaml:"values"`
-	// In are regular expressions by the key of the value in which they are looked for; LogMessage stands for the message. Each of them has to
-	// match. A group with a name is a value, as in Values; the groups LogPod, LogUID, LogError and LogWhich are no fields.
+	// In are regular expressions by the key of the value in which they are looked for; LogMessage stands for the
+	// message. Each of them has to match. A group with a name is a value, as in Values; the groups LogPod, LogUID,
+	// LogError and LogWhich are no fields.
 	In map[string]string `yaml:"in"`
 	// When are values, by their keys, that the line must have.
 	When map[string]string `yaml:"when"`

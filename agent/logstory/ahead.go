@@ -1,6 +1,7 @@
 package logstory
 
-// ahead reads the entries of a log on a goroutine of its own: to find lines and their times takes about as long as to tell what they mean.
+// ahead reads the entries of a log on a goroutine of its own: to find lines and their times takes about as long as to
+// tell what they mean.
 type ahead struct {
 	batches chan []entry
 	ended   chan struct{} // closed by Close

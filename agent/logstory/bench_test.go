@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// BenchmarkStory tells the story of a log, and prints how fast that is. Its peer is a search for one text in the same log, as grep does it.
+// BenchmarkStory tells the story of a log, and prints how fast that is. Its peer is a search for one text in the same
+// log, as grep does it.
 func BenchmarkStory(b *testing.B) {
 	once, err := os.ReadFile("testdata/v4.log")
 	if err != nil {

@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// TestReadCRI reads the lines of containerd: as 1.6 and 1.7 write them, and as versions do whose CRI has messages of another generator.
+// TestReadCRI reads the lines of containerd: as 1.6 and 1.7 write them, and as versions do whose CRI has messages of
+// another generator.
 func TestReadCRI(t *testing.T) {
 	head := `time="2026-11-25T15:06:00.877024865Z" level=info msg="`
 	for line, want := range map[string]criLine{

@@ -86,8 +86,8 @@ func (r *reader) line() (string, error) {
 	}
 }
 
-// parse reads one line: an entry of the kubelet or of the runtime, by itself or behind what a journal puts before it. A line that continues the entry
-// before is added to that.
+// parse reads one line: an entry of the kubelet or of the runtime, by itself or behind what a journal puts before it.
+// A line that continues the entry before is added to that.
 func (r *reader) parse(line string) (e entry, ok bool) {
 	if line == "" {
 		return e, false
@@ -132,7 +132,8 @@ func (r *reader) fromJSON(line string) (e entry, ok bool) {
 	return entry{at: k.Time, text: line}, ok
 }
 
-// afterSyslog returns what a program wrote, without the date, host, program and process with which a journal begins its lines.
+// afterSyslog returns what a program wrote, without the date, host, program and process with which a journal begins
+// its lines.
 func afterSyslog(line string) string {
 	const maxPrefix = 256
 	if i := strings.Index(line[:min(len(line), maxPrefix)], "]: "); i > 0 {

@@ -97,7 +97,8 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
-// TestRecorded tells the stories of logs that a node wrote: of a kubelet at -v=4 and at its default, and of its containerd.
+// TestRecorded tells the stories of logs that a node wrote: of a kubelet at -v=4 and at its default, and of its
+// containerd.
 func TestRecorded(t *testing.T) {
 	for _, name := range []string{"v4", "v2"} {
 		s, all := story(t, recorded, "testdata/"+name+".log", "testdata/"+name+"-containerd.log")
@@ -110,7 +111,8 @@ func TestRecorded(t *testing.T) {
 	}
 }
 
-// whole checks that events are ones that an agent could send: numbered, in order of time, each call begun once and ended once, in a call of its own pod.
+// whole checks that events are ones that an agent could send: numbered, in order of time, each call begun once and
+// ended once, in a call of its own pod.
 func whole(t testing.TB, all []probes.Event) {
 	t.Helper()
 	type span struct {
@@ -196,7 +198,8 @@ func TestForms(t *testing.T) {
 	}
 }
 
-// TestJournalJSON reads what journalctl -o json prints: the journal has the year, and the kubelet and the runtime are in one file.
+// TestJournalJSON reads what journalctl -o json prints: the journal has the year, and the kubelet and the runtime are
+// in one file.
 func TestJournalJSON(t *testing.T) {
 	var b bytes.Buffer
 	for _, name := range []string{"testdata/v4.log", "testdata/v4-containerd.log"} {
@@ -288,7 +291,8 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestSecrets checks that values which the catalogue does not name leave nothing behind, nor do the secrets in those that it names.
+// TestSecrets checks that values which the catalogue does not name leave nothing behind, nor do the secrets in those
+// that it names.
 func TestSecrets(t *testing.T) {
 	const canary = "canary-3f9a7c5e1b"
 	head := "I1125 15:06:00.54%04d    1391 a.go:1] "

@@ -14,11 +14,11 @@ type pod struct {
 	turns           uint32
 	open            []*call // the calls that go on, the outermost first
 	reported        map[string]string
-	// containers are the names of its containers by id, attempts and exits by name: what the runtime's log shows of them.
+	// containers are the names of its containers by id, attempts and exits by name: what the runtime's log shows of
+	// them.
 	containers map[string]string
 	attempts   map[string]int
 	exits      map[string]*terminated
-	inits      map[string]bool
 }
 
 // pods finds the pods that lines are about.

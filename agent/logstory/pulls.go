@@ -7,8 +7,8 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// pulls are the images that are pulled, by name. The runtime's log does not say for which pod; the kubelet's event about the pull does, a moment before
-// or after.
+// pulls are the images that are pulled, by name. The runtime's log does not say for which pod; the kubelet's event
+// about the pull does, a moment before or after.
 type pulls map[string]*pull
 
 // pull is what is known of an image that is pulled.

@@ -208,7 +208,8 @@ func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time
 	t.put(agentpb.Kind_EXIT, c, p, at, results, err, at.Sub(c.began))
 }
 
-// find returns the place of the pod's call of a step that goes on, the innermost first; which is empty: any of them. -1: there is none.
+// find returns the place of the pod's call of a step that goes on, the innermost first; which is empty: any of them.
+// -1: there is none.
 func (t *reporter) find(p *pod, s *probes.Step, which string) int {
 	for i := len(p.open) - 1; i >= 0; i-- {
 		if c := p.open[i]; c.step == s && (which == "" || c.which == "" || c.which == which || strings.HasPrefix(c.which, failedTurn)) {

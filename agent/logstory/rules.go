@@ -17,7 +17,8 @@ type rule struct {
 	in   []lookFor
 	// end is the verbosity from which on a line shows that a call of the step has ended well; -1: no line does.
 	end int
-	// begin is the beginning of the message if the rule has no more of it, and quoted the same as klog quotes it, without its quotes.
+	// begin is the beginning of the message if the rule has no more of it, and quoted the same as klog quotes it,
+	// without its quotes.
 	begin, quoted string
 }
 

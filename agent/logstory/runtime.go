@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// The lines of containerd at its default level, from its package internal/cri/instrument: each call of the CRI that changes something has a line when it
-// begins, and one when it ends.
+// The lines of containerd at its default level, from its package internal/cri/instrument: each call of the CRI that
+// changes something has a line when it begins, and one when it ends.
 
 // runtimeTime reads the time with which a line of containerd begins.
 func runtimeTime(line string) (at time.Time, ok bool) {

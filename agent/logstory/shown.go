@@ -9,8 +9,9 @@ import (
 	"github.com/podstep/podstep/probes/klog"
 )
 
-// Below the verbosity at which the kubelet logs a pod's status, other lines show the states of its containers: the error of a turn has the reason for which
-// the kubelet does not start one, and PLEG's events that one has been started, or has ended.
+// Below the verbosity at which the kubelet logs a pod's status, other lines show the states of its containers: the
+// error of a turn has the reason for which the kubelet does not start one, and PLEG's events that one has been
+// started, or has ended.
 
 // failedStart matches what the kubelet says of a container that it could not start.
 var failedStart = regexp.MustCompile(`failed to "StartContainer" for "([^"]*)" with (\w+): ("(?:[^"\\]|\\.)*")`)
@@ -27,7 +28,7 @@ func (t *reporter) showFailures(p *pod, err string, at time.Time) {
 		if last := p.exits[m[1]]; last != nil {
 			c.LastState.Terminated = last
 		}
-		t.change(p, stepContainer, m[1], at, c.fields(p.inits[m[1]])...)
+		t.change(p, stepContainer, m[1], at, c.fields(false)...)
 	}
 }
 
@@ -59,7 +60,7 @@ func (t *reporter) showPLEG(p *pod, k *klog.Entry, at time.Time) {
 	default:
 		return
 	}
-	t.change(p, stepContainer, name, at, c.fields(p.inits[name])...)
+	t.change(p, stepContainer, name, at, c.fields(false)...)
 }
 
 // learnExit notes the exit code of a container, which the kubelet logs before PLEG's event.

@@ -19,7 +19,8 @@ import (
 
 // Options say what a log does not.
 type Options struct {
-	// Near is a time near the end of the logs: klog's text has no year. The zero time: when each file was last written to.
+	// Near is a time near the end of the logs: klog's text has no year. The zero time: when each file was last
+	// written to.
 	Near time.Time
 	// Zone is the zone of the node's clock, which klog's text does not have either; nil: this machine's.
 	Zone *time.Location

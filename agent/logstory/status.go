@@ -8,7 +8,8 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// status is what is read of a pod's status, as the kubelet logs it once the API server has it. Nothing else of it is decoded.
+// status is what is read of a pod's status, as the kubelet logs it once the API server has it. Nothing else of it is
+// decoded.
 type status struct {
 	Phase, Reason, Message string
 	Conditions             []struct{ Type, Status, Reason, Message string }

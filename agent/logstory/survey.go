@@ -59,7 +59,7 @@ func (s *survey) read(r interface{ read() (entry, error) }) error {
 		for _, rule := range theRules().of(&e) {
 			s.verbosity = max(s.verbosity, rule.V)
 		}
-		s.names1(&e)
+		s.learn(&e)
 	}
 }
 
@@ -70,8 +70,9 @@ func (s *survey) sandbox(e *entry) {
 	}
 }
 
-// names1 takes the pod that a line of the kubelet names by both its name and its UID, and what the kubelet says of itself.
-func (s *survey) names1(e *entry) {
+// learn takes the pod that a line of the kubelet names by both its name and its UID, and what the kubelet says of
+// itself.
+func (s *survey) learn(e *entry) {
 	switch {
 	case strings.Contains(e.text, "podUID") && strings.Contains(e.text, "pod"):
 		if k, ok := s.parse(e); ok {
@@ -106,8 +107,8 @@ func (s *survey) saw(name, uid string, at time.Time) {
 // soon bounds the time from the line that adds a pod by its name to the first line that has its UID, too.
 const soon = 10 * time.Second
 
-// uidAt returns the UID of the pod that a line names at a time; empty: no line has it. isNew: the line adds the pod, so it may come before those with the
-// UID.
+// uidAt returns the UID of the pod that a line names at a time; empty: no line has it. isNew: the line adds the pod,
+// so it may come before those with the UID.
 func (s *survey) uidAt(name string, at time.Time, isNew bool) string {
 	uid := ""
 	for i, n := range s.names[name] {

@@ -8,7 +8,8 @@ import (
 // Entry is one entry of a log.
 type Entry struct {
 	Time time.Time
-	// Level is I, W, E or F. The text of klog has no other level: whether a line is written at -v=2 or -v=4 is not in it.
+	// Level is I, W, E or F. The text of klog has no other level: whether a line is written at -v=2 or -v=4 is not in
+	// it.
 	Level byte
 	// Where is the place in the source that wrote the entry, such as kubelet.go:2028.
 	Where string
@@ -48,8 +49,9 @@ func (e *Entry) First(keys ...string) string {
 	return ""
 }
 
-// Parse reads one entry, in either of klog's formats, with the lines that continue it. The text format has no year and no zone: near is a time in the
-// zone of the clock that the entry was written by, and the entry is from the twelve months before the day after near.
+// Parse reads one entry, in either of klog's formats, with the lines that continue it. The text format has no year
+// and no zone: near is a time in the zone of the clock that the entry was written by, and the entry is from the
+// twelve months before the day after near.
 func Parse(text string, near time.Time) (Entry, bool) {
 	if strings.HasPrefix(text, "{") {
 		return parseJSON(text)
@@ -57,8 +59,8 @@ func Parse(text string, near time.Time) (Entry, bool) {
 	return parseText(text, near)
 }
 
-// Continues reports whether a line is no entry by itself, but belongs to the one before: klog begins the lines of a value that has several with a tab,
-// and ends them with " >".
+// Continues reports whether a line is no entry by itself, but belongs to the one before: klog begins the lines of a
+// value that has several with a tab, and ends them with " >".
 func Continues(line string) bool {
 	return strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " >")
 }

@@ -23,7 +23,8 @@ const headerTime = len("I0102 15:04:05.000000")
 // maxWhere bounds the name of a source file with its line, in bytes.
 const maxWhere = 256
 
-// ReadHeader reads the beginning of an entry. It looks at no more than the header, so that lines which nobody wants cost little.
+// ReadHeader reads the beginning of an entry. It looks at no more than the header, so that lines which nobody wants
+// cost little.
 func ReadHeader(line string) (h Header, ok bool) {
 	if len(line) < headerTime+2 || line[5] != ' ' || line[8] != ':' || line[11] != ':' || line[14] != '.' || line[headerTime] != ' ' {
 		return h, false
@@ -88,7 +89,8 @@ func (h *Header) Time(near time.Time) time.Time {
 	return at.UTC()
 }
 
-// Message returns the message in quotes that follows the header, still quoted; ok is false if the entry is not structured.
+// Message returns the message in quotes that follows the header, still quoted; ok is false if the entry is not
+// structured.
 func (h *Header) Message() (quoted string, ok bool) {
 	n := quotedLen(h.Rest)
 	return h.Rest[:n], n > 0

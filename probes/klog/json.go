@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// parseJSON reads an entry in the format of --logging-format=json. There informative entries have a level, and errors have none.
+// parseJSON reads an entry in the format of --logging-format=json. There informative entries have a level, and errors
+// have none.
 func parseJSON(text string) (e Entry, ok bool) {
 	var members map[string]json.RawMessage
 	d := json.NewDecoder(strings.NewReader(text))

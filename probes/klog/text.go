@@ -43,7 +43,8 @@ func unquote(s string) (text, rest string, ok bool) {
 	return text, s[n:], err == nil
 }
 
-// nextValue reads one key=value. A value may be in quotes, have several lines between "=<" and " >", be JSON, or be anything else up to the next key.
+// nextValue reads one key=value. A value may be in quotes, have several lines between "=<" and " >", be JSON, or be
+// anything else up to the next key.
 func nextValue(s string) (v value, rest string) {
 	s = strings.TrimLeft(s, " \t\n")
 	i := strings.IndexByte(s, '=')
@@ -86,8 +87,8 @@ func afterLines(lines string) string {
 	return rest
 }
 
-// jsonLen returns how long the JSON object or list is with which s begins; 0: it begins with none. It looks for the end only, since most values are read
-// by nobody.
+// jsonLen returns how long the JSON object or list is with which s begins; 0: it begins with none. It looks for the
+// end only, since most values are read by nobody.
 func jsonLen(s string) int {
 	if s == "" || s[0] != '{' && s[0] != '[' {
 		return 0
@@ -117,7 +118,8 @@ func jsonLen(s string) int {
 	return 0
 }
 
-// plainLen returns how long a value without quotes is. It may have spaces: it ends before the next word that is a key with its "=".
+// plainLen returns how long a value without quotes is. It may have spaces: it ends before the next word that is a key
+// with its "=".
 func plainLen(s string) int {
 	for i := 0; i < len(s); i++ {
 		if s[i] == '\n' || s[i] == ' ' && beginsKey(s[i+1:]) {

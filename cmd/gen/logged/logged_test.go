@@ -7,8 +7,9 @@ import (
 	"github.com/podstep/podstep/cmd/gen/kubelet"
 )
 
-// TestLinesAreWritten checks each line of the catalogue against the source of the kubelet that the catalogue was read from: a function logs this message,
-// at this verbosity, with these values. PODSTEP_KUBERNETES names the source of another kubelet; of that the differences are printed.
+// TestLinesAreWritten checks each line of the catalogue against the source of the kubelet that the catalogue was read
+// from: a function logs this message, at this verbosity, with these values. PODSTEP_KUBERNETES names the source of
+// another kubelet; of that the differences are printed.
 func TestLinesAreWritten(t *testing.T) {
 	t.Chdir("../../..")
 	dir, other := os.LookupEnv("PODSTEP_KUBERNETES")
