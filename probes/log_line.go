@@ -14,6 +14,8 @@ type LogLine struct {
 	Message string `yaml:"msg"`
 	// V is the verbosity of the kubelet from which on it writes the line.
 	V int `yaml:"v"`
+	// Until is the last minor version that writes the line, such as v1.26; empty: the catalogue's own writes it.
+	Until string `yaml:"until"`
 	// Values are the fields of the step, or for an exit its results, that the line has, each with the key of the
 	// value there.
 	Values map[string]string `yaml:"values"`

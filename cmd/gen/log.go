@@ -77,7 +77,7 @@ What it does not tell:
 - Of a step that has a line for its beginning only, podstep shows no duration: the end was not seen.
 - Whether a container is ready is only in the kubelet's log from -v=3 on. Below, a container that was started counts as running.
 - Values that the table does not name are not read: patches, specs and the output of probes may have secrets.
-- Podstep reads the lines of ` + probes.KubernetesVersion + `. In v1.37.1 all of them are the same. In v1.28 to v1.35 three to seven are missing or have fewer values; in v1.25 and v1.26 the turns have none of their steps.
+- Podstep reads the lines of ` + probes.KubernetesVersion + `. In v1.37.1 all of them are the same. In v1.28 to v1.35 three to seven are missing or have fewer values; in v1.25 thirteen.
 - CRI-O's log is not read.
 
 ## Steps

@@ -162,7 +162,7 @@ func Check(all []Call) (out []Problem) {
 		s := &c.Steps[i]
 		for j := range s.Log {
 			l := &s.Log[j]
-			if what := check(l, all); what != "" && !slices.Contains(elsewhere, l.Message) {
+			if what := check(l, all); what != "" && l.Until == "" && !slices.Contains(elsewhere, l.Message) {
 				out = append(out, Problem{s.Name, l.Message, what})
 			}
 		}
