@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"regexp"
 	"slices"
-	"strings"
 )
 
 // LogLine is a line that the kubelet writes to its log at a step. A probe that reads logs knows the step by it.
@@ -100,12 +99,4 @@ func (s *Step) logProblems() (out []string) {
 		}
 	}
 	return out
-}
-
-// Is reports whether a message is that of the line.
-func (l *LogLine) Is(message string) bool {
-	if begin, glob := strings.CutSuffix(l.Message, "*"); glob {
-		return strings.HasPrefix(message, begin)
-	}
-	return message == l.Message
 }

@@ -2,10 +2,8 @@ package logstory
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"io"
-	"strconv"
 	"strings"
 	"time"
 
@@ -31,7 +29,6 @@ type reader struct {
 	clock *clock
 	next  entry // an entry that further lines may continue
 	held  bool
-	lines int // how many lines were read
 	err   error
 }
 
@@ -74,14 +71,12 @@ func (r *reader) line() (string, error) {
 	for {
 		part, err := r.in.ReadSlice('\n')
 		if err == nil && long == nil {
-			r.lines++
 			return strings.TrimRight(string(part), "\r\n"), nil
 		}
 		long = append(long, part[:min(len(part), maxEntry-len(long))]...)
 		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
-		r.lines++
 		return strings.TrimRight(string(long), "\r\n"), err
 	}
 }
@@ -96,7 +91,7 @@ func (r *reader) parse(line string) (e entry, ok bool) {
 	switch line[0] {
 	case 'I', 'W', 'E', 'F', 't', '\t', ' ':
 	case '{':
-		if text, at, ok = fromJournal(line); !ok {
+		if text, at, ok = klog.FromJournal(line); !ok {
 			return r.fromJSON(line)
 		}
 	default:
@@ -140,34 +135,4 @@ func afterSyslog(line string) string {
 		return line[i+len("]: "):]
 	}
 	return line
-}
-
-// fromJournal reads an entry of a journal as journalctl -o json writes it.
-func fromJournal(line string) (text string, at time.Time, ok bool) {
-	if !strings.Contains(line, `"__REALTIME_TIMESTAMP"`) {
-		return "", at, false
-	}
-	var j struct {
-		At      string          `json:"__REALTIME_TIMESTAMP"` // microseconds
-		Message json.RawMessage `json:"MESSAGE"`
-	}
-	if json.Unmarshal([]byte(line), &j) != nil {
-		return "", at, false
-	}
-	micro, err := strconv.ParseInt(j.At, 10, 64)
-	if err != nil {
-		return "", at, false
-	}
-	if json.Unmarshal(j.Message, &text) != nil {
-		var raw []uint8 // of a message that is no UTF-8
-		var numbers []uint16
-		if json.Unmarshal(j.Message, &numbers) != nil {
-			return "", at, false
-		}
-		for _, n := range numbers {
-			raw = append(raw, byte(n))
-		}
-		text = string(raw)
-	}
-	return text, time.UnixMicro(micro).UTC(), true
 }

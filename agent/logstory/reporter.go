@@ -18,6 +18,7 @@ type call struct {
 	step         *probes.Step
 	began        time.Time
 	which        string
+	err          string // of a turn, whose error has a line before that of its end
 }
 
 // reporter makes events of entries.
@@ -125,7 +126,7 @@ func pulling(message string) (image string, ok bool) {
 }
 
 // begin opens a call.
-func (t *reporter) begin(s *probes.Step, p *pod, f *found, at time.Time) *call {
+func (t *reporter) begin(s *probes.Step, p *pod, f *found, at time.Time) {
 	if s.Story.Role == probes.RoleTurn {
 		t.abandon(p, at) // the end of the turn before is not in the log
 		p.turns++
@@ -134,7 +135,6 @@ func (t *reporter) begin(s *probes.Step, p *pod, f *found, at time.Time) *call {
 	c := &call{span: t.spans, parent: t.around(s, p), step: s, began: at, which: f.which}
 	p.open = append(p.open, c)
 	t.put(agentpb.Kind_ENTER, c, p, at, t.fields(s.Fields, f), "", 0)
-	return c
 }
 
 // onWorker reports whether a step happens on the goroutine of its pod's worker, or because of it.
@@ -181,16 +181,12 @@ func (t *reporter) finish(r *rule, p *pod, f *found, at time.Time) {
 	if r.At == probes.LogFailed {
 		err = f.err
 	}
-	if r.step.Story.Role == probes.RoleTurn && r.At == probes.LogFailed && t.find(p, r.step, f.which) >= 0 {
-		// The kubelet writes one more line when the turn is over.
-		p.open[t.find(p, r.step, f.which)].which = failedTurn + err
+	if i := t.find(p, r.step, f.which); i >= 0 && r.step.Story.Role == probes.RoleTurn && r.At == probes.LogFailed {
+		p.open[i].err = err
 		return
 	}
 	t.finishStep(r.step, p, f.which, at, t.fields(r.step.Results, f), err)
 }
-
-// failedTurn begins which of a turn whose error was read.
-const failedTurn = "\x00"
 
 func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time, results []wire.Field, err string) {
 	i := t.find(p, s, which)
@@ -200,8 +196,8 @@ func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time
 		return
 	}
 	c := p.open[i]
-	if failed, ok := strings.CutPrefix(c.which, failedTurn); ok && err == "" {
-		err = failed
+	if err == "" {
+		err = c.err
 	}
 	t.endInside(p, c, at)
 	p.open = slices.DeleteFunc(p.open, func(o *call) bool { return o == c })
@@ -212,7 +208,7 @@ func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time
 // -1: there is none.
 func (t *reporter) find(p *pod, s *probes.Step, which string) int {
 	for i := len(p.open) - 1; i >= 0; i-- {
-		if c := p.open[i]; c.step == s && (which == "" || c.which == "" || c.which == which || strings.HasPrefix(c.which, failedTurn)) {
+		if c := p.open[i]; c.step == s && (which == "" || c.which == "" || c.which == which) {
 			return i
 		}
 	}

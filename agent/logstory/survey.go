@@ -12,7 +12,7 @@ import (
 // survey is what was found out about logs before their story is told.
 type survey struct {
 	first, last time.Time
-	// verbosity is that of the kubelet, as far as its lines show it.
+	// verbosity is the kubelet's -v, as far as its lines show it.
 	verbosity int
 	// kubelet and runtime: there are lines of it.
 	kubelet, runtime int

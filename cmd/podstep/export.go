@@ -14,7 +14,6 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/export"
 	"github.com/podstep/podstep/agent/export/collector"
-	"github.com/podstep/podstep/agent/logstory"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/probes"
 )
@@ -117,7 +116,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	return a.exportToFile(ctx, path, r, sel, about, flags)
 }
 
-func (a *app) exportToFile(ctx context.Context, path string, r logstory.Recording, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
+func (a *app) exportToFile(ctx context.Context, path string, r trace.Recording, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
 	format := export.Named(flags.to.value)
 	if flags.file == "" {
 		return a.copyTrace(ctx, path, r, about, export.NewFeed(sel, about, format.New(a.out, about)))
@@ -146,7 +145,7 @@ func (a *app) exportToFile(ctx context.Context, path string, r logstory.Recordin
 	return err
 }
 
-func (a *app) exportToCollector(ctx context.Context, path string, r logstory.Recording, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
+func (a *app) exportToCollector(ctx context.Context, path string, r trace.Recording, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
 	c, err := collector.Dial(ctx, endpoint, os.Getenv)
 	if err != nil {
 		return collectorError(err)
@@ -164,7 +163,7 @@ func (a *app) exportToCollector(ctx context.Context, path string, r logstory.Rec
 }
 
 // copyTrace exports a trace. A file whose writer was killed counts as whole, as far as it goes.
-func (a *app) copyTrace(ctx context.Context, path string, r logstory.Recording, about *export.About, feed *export.Feed) error {
+func (a *app) copyTrace(ctx context.Context, path string, r trace.Recording, about *export.About, feed *export.Feed) error {
 	err := export.Copy(ctx, r, about, feed)
 	var fault *trace.Fault
 	var source *export.SourceError

@@ -37,7 +37,7 @@ func (f *logFlags) given() bool {
 }
 
 // open opens a trace file, or logs.
-func (f *logFlags) open(names ...string) (logstory.Recording, error) {
+func (f *logFlags) open(names ...string) (trace.Recording, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err

@@ -6,16 +6,8 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/trace"
 )
-
-// Recording is a story that was written down.
-type Recording interface {
-	Header() *trace.Header
-	Next() (*agentpb.Batch, error)
-	Close() error
-}
 
 // replay is the session of a recording. It delivers the whole file as fast as it can be read. The state then shows
 // any moment of it.
@@ -28,7 +20,7 @@ type replay struct {
 }
 
 // NewReplay begins a session with a recording, which it closes at its end. path names it for people.
-func NewReplay(path string, r Recording) Session {
+func NewReplay(path string, r trace.Recording) Session {
 	ctx, stop := context.WithCancel(context.Background())
 	s := &replay{path: path, header: r.Header(), news: newQueue(), stop: stop, done: make(chan struct{})}
 	go func() {
@@ -50,7 +42,7 @@ func (s *replay) Close() {
 }
 
 // read delivers the whole file, or an error at the place from which on it cannot be read.
-func (s *replay) read(ctx context.Context, r Recording) {
+func (s *replay) read(ctx context.Context, r trace.Recording) {
 	if s.news.put(ctx, News{Info: r.Header().Info}) != nil {
 		return
 	}

@@ -2,8 +2,6 @@ package gather
 
 import (
 	"bytes"
-	"encoding/json"
-	"strconv"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -25,43 +23,13 @@ func parseEntry(text string, now time.Time) (evidence.Line, bool) {
 	}, true
 }
 
-// textOf returns a value that is a text, or an object's name and namespace.
-func textOf(raw json.RawMessage) string {
-	var s string
-	if json.Unmarshal(raw, &s) == nil {
-		return s
-	}
-	var o struct{ Name, Namespace string }
-	if json.Unmarshal(raw, &o) == nil && o.Name != "" {
-		return o.Namespace + "/" + o.Name
-	}
-	return ""
-}
-
-// journal chooses lines of journalctl's JSON: each line is one entry of the journal. Its
-// message is a text, or bytes if it is not one.
+// journal chooses lines of journalctl's JSON: each line is one entry of the journal.
 func (f *filter) journal(text []byte) []evidence.Line {
 	c := chosen{filter: f, now: time.Now()}
 	for line := range bytes.Lines(text) {
-		var j struct {
-			At      string          `json:"__REALTIME_TIMESTAMP"` // microseconds
-			Message json.RawMessage `json:"MESSAGE"`
+		if message, at, ok := klog.FromJournal(string(line)); ok {
+			c.addLine(message, at)
 		}
-		if json.Unmarshal(line, &j) != nil {
-			continue
-		}
-		micro, err := strconv.ParseInt(j.At, 10, 64)
-		if err != nil {
-			continue
-		}
-		message := textOf(j.Message)
-		var raw []byte
-		var numbers []uint8
-		if message == "" && json.Unmarshal(j.Message, &numbers) == nil {
-			raw = numbers
-			message = string(raw)
-		}
-		c.addLine(message, time.UnixMicro(micro).UTC())
 	}
 	return c.finish()
 }

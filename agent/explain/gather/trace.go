@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
@@ -20,14 +19,8 @@ type Trace struct {
 	fault *trace.Fault
 }
 
-// Recording is a story that was written down: a trace, or logs.
-type Recording interface {
-	Header() *trace.Header
-	Next() (*agentpb.Batch, error)
-}
-
 // ReadRecording reads a recording; file names it for people. One that breaks off counts as far as it goes.
-func ReadRecording(file string, r Recording) (*Trace, error) {
+func ReadRecording(file string, r trace.Recording) (*Trace, error) {
 	story, err := readStory(r.Header().Info, r.Next)
 	var fault *trace.Fault
 	if err != nil && !errors.As(err, &fault) {

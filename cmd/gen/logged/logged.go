@@ -190,7 +190,7 @@ func check(l *probes.LogLine, all []Call) string {
 	return lost
 }
 
-// same reports whether a message in the source is that of a line. One that is put together begins with what the
+// same reports whether a line of the catalogue has a message of the source. One that is put together begins with what the
 // source has, up to a verb of fmt.
 func same(l *probes.LogLine, message string) bool {
 	begin, glob := strings.CutSuffix(l.Message, "*")

@@ -1,0 +1,39 @@
+package klog
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// FromJournal reads an entry of a journal as journalctl -o json writes it: what a program wrote, and when. A message is
+// a text, or bytes if it is not one.
+func FromJournal(line string) (text string, at time.Time, ok bool) {
+	if !strings.Contains(line, `"__REALTIME_TIMESTAMP"`) {
+		return "", at, false
+	}
+	var j struct {
+		At      string          `json:"__REALTIME_TIMESTAMP"` // microseconds
+		Message json.RawMessage `json:"MESSAGE"`
+	}
+	if json.Unmarshal([]byte(line), &j) != nil {
+		return "", at, false
+	}
+	micro, err := strconv.ParseInt(j.At, 10, 64)
+	if err != nil {
+		return "", at, false
+	}
+	if json.Unmarshal(j.Message, &text) != nil {
+		var numbers []uint16
+		if json.Unmarshal(j.Message, &numbers) != nil {
+			return "", at, false
+		}
+		raw := make([]byte, len(numbers))
+		for i, n := range numbers {
+			raw[i] = byte(n)
+		}
+		text = string(raw)
+	}
+	return text, time.UnixMicro(micro).UTC(), true
+}
