@@ -213,11 +213,15 @@ type ending struct {
 	how        hook.Outcome
 	err        string // its error as text
 	wall, mono int64
+	unseen     bool // nobody knows how long it took
 }
 
 // putExit publishes the exit of a call. It reports whether the call is about one pod, which may now be stopped.
 func (a *Agent) putExit(s *span, end ending, t *taker) bool {
 	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, err: end.err, duration: end.mono - s.start}
+	if end.unseen {
+		last.duration = 0
+	}
 	if s.many != nil {
 		a.putExits(s, t, &last)
 		return false

@@ -153,10 +153,10 @@ func (e *event) reportsState() bool {
 }
 
 func (p *Probe) proto() *agentpb.Probe {
-	st, k := p.state.Load(), p.can.Knows
+	st := p.state.Load()
 	return &agentpb.Probe{
 		Name: p.can.Probe, State: st.state, Reason: wire.Reason(st.reason), Since: timestamppb.New(st.since),
-		Knows: &agentpb.Knows{Turns: k.Turns, Nesting: k.Nesting, Workers: k.Workers, Reports: k.Reports},
+		Knows: wire.KnowsOf(p.can.Knows),
 	}
 }
 
@@ -257,11 +257,8 @@ func (a *Agent) whyNothingHolds() *agentpb.Problem {
 func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 	for i, p := range a.probes {
 		can := p.can.At(s.Name)
-		m := &agentpb.Ability{
-			Probe: uint32(i), Entry: can.Entry, Exit: can.Exit, Arguments: can.Arguments, Results: can.Results,
-			Missing: can.Missing, HoldEnter: string(s.rule(p.index, enter)), HoldExit: string(s.rule(p.index, exit)),
-			Fail: can.Fail, Unseen: wire.Reason(can.Unseen), NoHold: wire.Reason(can.NoHold), NoFail: wire.Reason(can.NoFail),
-		}
+		m := wire.AbilityOf(can)
+		m.Probe, m.HoldEnter, m.HoldExit = uint32(i), string(s.rule(p.index, enter)), string(s.rule(p.index, exit))
 		if can.Sees() || m.Unseen != nil {
 			out = append(out, m)
 		}

@@ -100,7 +100,9 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 
 // host starts the agent and serves its socket.
 func (s *Session) host(c *probes.Catalogue) error {
-	s.target.criHolds = slices.ContainsFunc(s.o.Probes, func(k Kind) bool { return k.Name == CRI.Name })
+	for _, k := range s.o.Probes {
+		s.target.hosted = append(s.target.hosted, k.Name)
+	}
 	can := make([]probes.Abilities, len(s.o.Probes))
 	for i, k := range s.o.Probes {
 		can[i] = k.Abilities(c, s.target)

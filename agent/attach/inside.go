@@ -45,7 +45,7 @@ func abilitiesInside(c *probes.Catalogue, t *Target, cannot probes.Reason) probe
 		return uprobe.NoAbilities(err)
 	}
 	holds := uprobe.Holds{Allowed: t.allowHolds, Cannot: cannot}
-	if t.criHolds {
+	if t.hosts(CRI.Name) {
 		holds.Except = map[string]probes.Reason{stageCRI: reasons.HeldByCRI.Reason()}
 	}
 	return p.Abilities(c, holds)

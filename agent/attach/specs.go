@@ -28,6 +28,21 @@ func (x *specs) named(uid string) (namespace, name string, ok bool) {
 	return s.namespace, s.name, ok
 }
 
+// uidOf returns the uid of the pod that has a name, NAMESPACE/NAME; empty: none is known, or several are.
+func (x *specs) uidOf(name string) (uid string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for known, s := range x.byUID {
+		if s.namespace+"/"+s.name == name {
+			if uid != "" {
+				return ""
+			}
+			uid = known
+		}
+	}
+	return uid
+}
+
 // wanted returns the images that a pod's spec names; nil if the spec is not known.
 func (x *specs) wanted(uid string) []cri.Wanted {
 	x.mu.Lock()

@@ -26,7 +26,7 @@ type Target struct {
 	tier  int
 	// allowHolds: pods may be held inside the kubelet.
 	allowHolds bool
-	criHolds   bool     // the cri probe is there too
+	hosted     []string // the names of all probes
 	guard      []string // the command that starts the guard; nil: this program's
 	relay      []string // the same of the relay process
 	hold       []string // and of the hold process

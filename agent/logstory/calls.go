@@ -21,6 +21,7 @@ func (t *reporter) addCRI(c *criLine, at time.Time) {
 	if p == nil {
 		return
 	}
+	p.seen = at
 	which := c.which()
 	if !c.ended {
 		t.beginCRI(step, p, c, which, at)
@@ -69,7 +70,7 @@ func (t *reporter) podOf(c *criLine) *pod {
 	case "RunPodSandbox":
 		return t.pods.get(c.uid, c.namespace+"/"+c.name)
 	case "CreateContainer":
-		return t.pods.byCRI[c.sandbox]
+		return t.pods.ofID(c.sandbox)
 	}
-	return t.pods.byCRI[c.id]
+	return t.pods.ofID(c.id)
 }

@@ -49,20 +49,31 @@ func (r *reader) read() (entry, error) {
 				break
 			}
 		}
-		e, ok := r.parse(line)
-		switch {
-		case ok && r.held:
-			e, r.next = r.next, e
+		if e, ok := r.addLine(line); ok {
 			return e, nil
-		case ok:
-			r.next, r.held = e, true
 		}
 	}
-	if r.held {
-		r.held = false
-		return r.next, nil
+	if e, ok := r.flush(); ok {
+		return e, nil
 	}
 	return entry{}, r.err
+}
+
+// addLine adds a line, and returns the entry before it if the line begins another one.
+func (r *reader) addLine(line string) (e entry, ok bool) {
+	begun, ok := r.parse(line)
+	if !ok {
+		return e, false
+	}
+	e, ok = r.next, r.held
+	r.next, r.held = begun, true
+	return e, ok
+}
+
+// flush returns the last entry, which no line continues any more.
+func (r *reader) flush() (e entry, ok bool) {
+	ok, r.held = r.held, false
+	return r.next, ok
 }
 
 // line returns the next line without its end.

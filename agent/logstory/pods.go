@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // pod is a pod of which lines tell.
@@ -12,13 +14,18 @@ type pod struct {
 	namespace, name string
 	uid             string
 	turns           uint32
-	open            []*call // the calls that go on, the outermost first
+	seen            time.Time // of the last entry about it
+	open            []*Call   // the calls that go on, the outermost first
 	reported        map[string]string
 	// containers are the names of its containers by id, attempts and exits by name: what the runtime's log shows of
 	// them.
 	containers map[string]string
 	attempts   map[string]int
 	exits      map[string]*terminated
+}
+
+func (p *pod) ref() probes.PodRef {
+	return probes.PodRef{Namespace: p.namespace, Name: p.name, UID: p.uid}
 }
 
 // pods finds the pods that lines are about.
@@ -28,13 +35,28 @@ type pods struct {
 	byCRI  map[string]*pod // by the id of a sandbox or container
 	fresh  []*pod          // those that were not sent yet
 	last   uint32
+	others Known
 }
+
+// Known is what others know of pods, which logs may not show.
+type Known interface {
+	// Owner returns the pod of a sandbox or container; without a UID: it is not known.
+	Owner(id string) probes.PodRef
+	// UID returns the UID of the pod that has a name, NAMESPACE/NAME; empty: it is not known.
+	UID(name string) (uid string)
+}
+
+// nothing is known by nobody.
+type nothing struct{}
+
+func (nothing) Owner(string) (none probes.PodRef) { return none }
+func (nothing) UID(string) string                 { return "" }
 
 // maxIDs bounds the ids of sandboxes and containers that are kept.
 const maxIDs = 1 << 17
 
 func newPods(s *survey) *pods {
-	return &pods{survey: s, byUID: map[string]*pod{}, byCRI: map[string]*pod{}}
+	return &pods{survey: s, byUID: map[string]*pod{}, byCRI: map[string]*pod{}, others: nothing{}}
 }
 
 // get returns the pod of a UID. Its name is learned as soon as a line has it.
@@ -78,13 +100,41 @@ func (p *pods) of(f *found, list string, at time.Time, isNew bool) (out []*pod) 
 		return nil
 	}
 	for _, name := range names {
-		if uid := p.survey.uidAt(name, at, isNew); uid != "" {
+		uid := p.survey.uidAt(name, at, isNew)
+		if uid == "" {
+			uid = p.others.UID(name)
+		}
+		if uid != "" {
 			if q := p.get(uid, name); q != nil {
 				out = append(out, q)
 			}
 		}
 	}
 	return out
+}
+
+// ofID returns the pod of a sandbox or container; nil: it is not known.
+func (p *pods) ofID(id string) *pod {
+	if q := p.byCRI[id]; q != nil || id == "" {
+		return q
+	}
+	owner := p.others.Owner(id)
+	return p.get(owner.UID, owner.Namespace+"/"+owner.Name)
+}
+
+// forget drops the pods that no entry was about since a time, and of which no call goes on.
+func (p *pods) forget(since time.Time) {
+	for uid, q := range p.byUID {
+		if q.seen.Before(since) && len(q.open) == 0 {
+			delete(p.byUID, uid)
+			p.survey.forget(uid)
+		}
+	}
+	for id, q := range p.byCRI {
+		if p.byUID[q.uid] != q {
+			delete(p.byCRI, id)
+		}
+	}
 }
 
 // learn notes whose a sandbox or container is.

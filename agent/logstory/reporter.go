@@ -5,38 +5,46 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/klog"
 )
 
-// call is a call that goes on.
-type call struct {
-	span, parent uint64
-	step         *probes.Step
-	began        time.Time
-	which        string
-	err          string // of a turn, whose error has a line before that of its end
+// Call is a call of a step that a log shows.
+type Call struct {
+	Step *probes.Step
+	Pod  probes.PodRef
+	// Parent is the call in which it happens; nil: in none, or the log does not show in which.
+	Parent *Call
+	// State is for the sink.
+	State any
+
+	pod   *pod
+	began time.Time
+	which string
+	err   string // of a turn, whose error has a line before that of its end
 }
 
-// reporter makes events of entries.
+// sink takes the calls of a story. A call of which the log has only the end gets no begin.
+type sink interface {
+	begin(c *Call, at time.Time, fields []wire.Field)
+	end(c *Call, at time.Time, results []wire.Field, err string, took time.Duration)
+}
+
+// reporter finds the calls that entries show.
 type reporter struct {
 	rules  *rules
 	survey *survey
 	pods   *pods
-	roles  map[string]uint32 // the goroutines of steps, by their names
+	sink   sink
 
-	seq, spans uint64
-	mono       int64
-	pulls      pulls
-	exitCodes  map[string]int64 // of containers, by id
-	out        agentpb.Batch
+	pulls     pulls
+	exitCodes map[string]int64 // of containers, by id
 }
 
-func newReporter(s *survey, roles map[string]uint32) *reporter {
-	return &reporter{rules: theRules(), survey: s, pods: newPods(s), roles: roles, pulls: pulls{}, exitCodes: map[string]int64{}}
+func newReporter(s *survey, to sink) *reporter {
+	return &reporter{rules: theRules(), survey: s, pods: newPods(s), sink: to, pulls: pulls{}, exitCodes: map[string]int64{}}
 }
 
 // Messages of the kubelet that say more than their step.
@@ -73,6 +81,7 @@ func (t *reporter) add(e *entry) {
 		}
 		isNew := r.Message == lineAdd || r.Message == lineReceiving
 		for _, p := range t.pods.of(&f, k.Text("pods"), e.at, isNew) {
+			p.seen = e.at
 			t.apply(r, p, &f, e.at)
 			t.learn(r, p, &f, &k, e.at)
 		}
@@ -131,27 +140,32 @@ func (t *reporter) begin(s *probes.Step, p *pod, f *found, at time.Time) {
 		t.abandon(p, at) // the end of the turn before is not in the log
 		p.turns++
 	}
-	t.spans++
-	c := &call{span: t.spans, parent: t.around(s, p), step: s, began: at, which: f.which}
+	c := t.newCall(s, p, at)
+	c.which = f.which
 	p.open = append(p.open, c)
-	t.put(agentpb.Kind_ENTER, c, p, at, t.fields(s.Fields, f), "", 0)
+	t.sink.begin(c, at, t.fields(s.Fields, f))
 }
 
 // onWorker reports whether a step happens on the goroutine of its pod's worker, or because of it.
 func onWorker(s *probes.Step) bool { return s.Goroutine == "worker" || s.Goroutine == "kill" }
 
+// newCall makes a call of a step.
+func (t *reporter) newCall(s *probes.Step, p *pod, at time.Time) *Call {
+	return &Call{Step: s, Pod: p.ref(), Parent: t.around(s, p), pod: p, began: at}
+}
+
 // around returns the call on the worker's goroutine in which a call of a step happens.
-func (t *reporter) around(s *probes.Step, p *pod) uint64 {
+func (t *reporter) around(s *probes.Step, p *pod) *Call {
 	if !onWorker(s) {
-		return 0
+		return nil
 	}
 	for i := len(p.open) - 1; i >= 0; i-- {
-		o := p.open[i].step
+		o := p.open[i].Step
 		if onWorker(o) && (o.Goroutine != "kill" || s.Goroutine == "kill") && o != s {
-			return p.open[i].span
+			return p.open[i]
 		}
 	}
-	return 0
+	return nil
 }
 
 // note makes a call of which only one moment is known.
@@ -160,19 +174,16 @@ func (t *reporter) note(s *probes.Step, p *pod, f *found, at time.Time) {
 		t.report(s, p, t.fields(s.Fields, f), at)
 		return
 	}
-	t.spans++
-	c := &call{span: t.spans, parent: t.around(s, p), step: s, began: at}
-	t.put(agentpb.Kind_ENTER, c, p, at, t.fields(s.Fields, f), "", 0)
-	results := append(t.fields(s.Results, f), wire.Flag(probes.FieldEndUnseen, true))
-	t.put(agentpb.Kind_EXIT, c, p, at, results, "", 0)
+	c := t.newCall(s, p, at)
+	t.sink.begin(c, at, t.fields(s.Fields, f))
+	t.sink.end(c, at, append(t.fields(s.Results, f), wire.Flag(probes.FieldEndUnseen, true)), "", 0)
 }
 
 // report makes a report: a call without a duration.
 func (t *reporter) report(s *probes.Step, p *pod, fields []wire.Field, at time.Time) {
-	t.spans++
-	c := &call{span: t.spans, step: s, began: at}
-	t.put(agentpb.Kind_ENTER, c, p, at, fields, "", 0)
-	t.put(agentpb.Kind_EXIT, c, p, at, nil, "", 0)
+	c := &Call{Step: s, Pod: p.ref(), pod: p, began: at}
+	t.sink.begin(c, at, fields)
+	t.sink.end(c, at, nil, "", 0)
 }
 
 // finish ends the call that a line is about. If its beginning is not in the log, only its end is told.
@@ -191,8 +202,7 @@ func (t *reporter) finish(r *rule, p *pod, f *found, at time.Time) {
 func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time, results []wire.Field, err string) {
 	i := t.find(p, s, which)
 	if i < 0 {
-		t.spans++
-		t.put(agentpb.Kind_EXIT, &call{span: t.spans, parent: t.around(s, p), step: s, began: at}, p, at, results, err, 0)
+		t.sink.end(t.newCall(s, p, at), at, results, shown(err), 0)
 		return
 	}
 	c := p.open[i]
@@ -200,15 +210,15 @@ func (t *reporter) finishStep(s *probes.Step, p *pod, which string, at time.Time
 		err = c.err
 	}
 	t.endInside(p, c, at)
-	p.open = slices.DeleteFunc(p.open, func(o *call) bool { return o == c })
-	t.put(agentpb.Kind_EXIT, c, p, at, results, err, at.Sub(c.began))
+	p.open = slices.DeleteFunc(p.open, func(o *Call) bool { return o == c })
+	t.sink.end(c, at, results, shown(err), at.Sub(c.began))
 }
 
 // find returns the place of the pod's call of a step that goes on, the innermost first; which is empty: any of them.
 // -1: there is none.
 func (t *reporter) find(p *pod, s *probes.Step, which string) int {
 	for i := len(p.open) - 1; i >= 0; i-- {
-		if c := p.open[i]; c.step == s && (which == "" || c.which == "" || c.which == which) {
+		if c := p.open[i]; c.Step == s && (which == "" || c.which == "" || c.which == which) {
 			return i
 		}
 	}
@@ -216,12 +226,12 @@ func (t *reporter) find(p *pod, s *probes.Step, which string) int {
 }
 
 // endInside ends the calls inside of a call that has ended: the log does not show how.
-func (t *reporter) endInside(p *pod, outer *call, at time.Time) {
+func (t *reporter) endInside(p *pod, outer *Call, at time.Time) {
 	for i := len(p.open) - 1; i >= 0; i-- {
-		if c := p.open[i]; c.parent == outer.span {
+		if c := p.open[i]; c.Parent == outer {
 			t.endInside(p, c, at)
-			p.open = slices.DeleteFunc(p.open, func(o *call) bool { return o == c })
-			t.endUnseen(p, c, at)
+			p.open = slices.DeleteFunc(p.open, func(o *Call) bool { return o == c })
+			t.endUnseen(c, at)
 			i = min(i, len(p.open))
 		}
 	}
@@ -230,15 +240,15 @@ func (t *reporter) endInside(p *pod, outer *call, at time.Time) {
 // abandon ends the calls of a pod's worker.
 func (t *reporter) abandon(p *pod, at time.Time) {
 	for i := len(p.open) - 1; i >= 0; i-- {
-		if c := p.open[i]; onWorker(c.step) {
-			t.endUnseen(p, c, at)
+		if c := p.open[i]; onWorker(c.Step) {
+			t.endUnseen(c, at)
 		}
 	}
-	p.open = slices.DeleteFunc(p.open, func(c *call) bool { return onWorker(c.step) })
+	p.open = slices.DeleteFunc(p.open, func(c *Call) bool { return onWorker(c.Step) })
 }
 
-func (t *reporter) endUnseen(p *pod, c *call, at time.Time) {
-	t.put(agentpb.Kind_EXIT, c, p, at, []wire.Field{wire.Flag(probes.FieldEndUnseen, true)}, "", 0)
+func (t *reporter) endUnseen(c *Call, at time.Time) {
+	t.sink.end(c, at, []wire.Field{wire.Flag(probes.FieldEndUnseen, true)}, "", 0)
 }
 
 // fields returns the values of a line in the order of the catalogue.
@@ -270,32 +280,4 @@ func shown(text string) string {
 		text = strings.ToValidUTF8(redact.Begin(text[:maxText]), "")
 	}
 	return text
-}
-
-// put makes an event.
-func (t *reporter) put(kind agentpb.Kind, c *call, p *pod, at time.Time, fields []wire.Field, err string, took time.Duration) {
-	t.seq++
-	t.mono = max(t.mono, int64(at.Sub(t.survey.first))+1)
-	h := wire.Header{
-		Seq: t.seq, Time: at.UnixNano(), Mono: t.mono, Kind: kind, Step: uint32(c.step.ID) + 1, Pod: p.id, Span: c.span, Parent: c.parent,
-		Sync: p.turns, Goroutine: t.roles[c.step.Goroutine],
-	}
-	raw := h.AppendHead(nil)
-	for i := range fields {
-		raw = fields[i].AppendTo(raw)
-	}
-	if err != "" {
-		err = shown(err)
-	}
-	t.out.Events = append(t.out.Events, wire.AppendTail(raw, err, max(0, int64(took)), 0, 0))
-}
-
-// take returns the events that were made since it was last called.
-func (t *reporter) take() *agentpb.Batch {
-	b := &agentpb.Batch{Events: t.out.Events}
-	for _, p := range t.pods.fresh {
-		b.Pods = append(b.Pods, &agentpb.Pod{Id: p.id, Namespace: p.namespace, Name: p.name, Uid: p.uid})
-	}
-	t.pods.fresh, t.out.Events = nil, nil
-	return b
 }

@@ -20,6 +20,8 @@ type rule struct {
 	// begin is the beginning of the message if the rule has no more of it, and quoted the same as klog quotes it,
 	// without its quotes.
 	begin, quoted string
+	// hasUID: an expression finds the pod's UID, which then stands beside its name.
+	hasUID bool
 }
 
 // lookFor is an expression, and the value in which it is looked for.
@@ -59,7 +61,8 @@ var theRules = sync.OnceValue(func() *rules {
 func (t *rules) add(s *probes.Step, l *probes.LogLine) {
 	r := &rule{LogLine: l, step: s, end: -1}
 	for key, expr := range l.In {
-		r.in = append(r.in, lookFor{key, regexp.MustCompile(expr)}) // a test of probes compiles them all
+		look := lookFor{key, regexp.MustCompile(expr)} // a test of probes compiles them all
+		r.in, r.hasUID = append(r.in, look), r.hasUID || look.expr.SubexpIndex(probes.LogUID) > 0
 	}
 	for i := range s.Log {
 		if o := &s.Log[i]; o.At == probes.LogExit && (r.end < 0 || o.V < r.end) {

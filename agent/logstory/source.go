@@ -14,7 +14,6 @@ import (
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Options say what a log does not.
@@ -34,6 +33,7 @@ type Options struct {
 type Source struct {
 	header   *trace.Header
 	reporter *reporter
+	events   *events
 	since    time.Time
 	until    time.Time
 	inputs   []*input
@@ -87,7 +87,9 @@ func (s *Source) open(names []string, o *Options) error {
 		}
 	}
 	s.header = headerOf(found, names, o.Node)
-	s.reporter = newReporter(found, roles(s.header.Info))
+	s.events = &events{survey: found, roles: roles(s.header.Info)}
+	s.reporter = newReporter(found, s.events)
+	s.events.pods = s.reporter.pods
 	return s.start(o)
 }
 
@@ -141,7 +143,7 @@ const batchEvents = 512
 
 // Next returns the next events; after the last, io.EOF.
 func (s *Source) Next() (*agentpb.Batch, error) {
-	for len(s.queue) > 0 && len(s.reporter.out.Events) < batchEvents {
+	for len(s.queue) > 0 && len(s.events.out) < batchEvents {
 		first := 0
 		for i, p := range s.queue {
 			if p.next.at.Before(s.queue[first].next.at) {
@@ -160,7 +162,7 @@ func (s *Source) Next() (*agentpb.Batch, error) {
 			s.queue = append(s.queue[:first], s.queue[first+1:]...)
 		}
 	}
-	if b := s.reporter.take(); len(b.Events) > 0 {
+	if b := s.events.batch(); len(b.Events) > 0 {
 		return b, nil
 	}
 	return nil, io.EOF
@@ -181,12 +183,6 @@ func (s *Source) Close() error {
 // Probe is the name of the probe in the events of logs.
 const Probe = "log"
 
-// Verbosities of the kubelet from which on its log has turns, and reports of the pod's status.
-const (
-	turnsFrom   = 4
-	reportsFrom = 3
-)
-
 // headerOf makes the header of the story.
 func headerOf(s *survey, names []string, node string) *trace.Header {
 	if node == "" {
@@ -195,7 +191,7 @@ func headerOf(s *survey, names []string, node string) *trace.Header {
 	info := &agentpb.InfoResponse{KubeletVersion: s.version, Node: node, Started: timestamppb.New(s.first), ReadOnly: true}
 	info.Probes = []*agentpb.Probe{{
 		Name: Probe, State: agentpb.ProbeState_PROBE_RUNNING, Since: timestamppb.New(s.first),
-		Knows: &agentpb.Knows{Turns: s.verbosity >= turnsFrom, Nesting: s.verbosity >= turnsFrom, Workers: s.verbosity >= turnsFrom, Reports: s.verbosity >= reportsFrom},
+		Knows: wire.KnowsOf(s.knows()),
 	}}
 	c := probes.MustLoad()
 	known := map[string]bool{}
@@ -207,7 +203,7 @@ func headerOf(s *survey, names []string, node string) *trace.Header {
 		}
 		info.Steps = append(info.Steps, &agentpb.Step{
 			Name: step.Name, Stage: step.Stage, Tier: int32(step.Tier), HoldEnter: string(probes.HoldNo), HoldExit: string(probes.HoldNo),
-			Abilities: []*agentpb.Ability{ability(step, s)},
+			Abilities: []*agentpb.Ability{wire.AbilityOf(ability(step, s))},
 		})
 	}
 	base := make([]string, len(names))
@@ -223,54 +219,4 @@ func roles(info *agentpb.InfoResponse) map[string]uint32 {
 		out[name] = uint32(i)
 	}
 	return out
-}
-
-// ability returns what logs show of a step.
-func ability(step *probes.Step, s *survey) *agentpb.Ability {
-	no := wire.Reason(reasons.Logged.Reason())
-	out := &agentpb.Ability{HoldEnter: string(probes.HoldNo), HoldExit: string(probes.HoldNo), NoHold: no, NoFail: no}
-	for _, l := range step.Log {
-		if l.V <= s.verbosity && s.kubelet > 0 {
-			out.Entry = out.Entry || l.At == probes.LogEnter || l.At == probes.LogNote
-			out.Exit = out.Exit || l.At == probes.LogExit
-			out.Arguments, out.Results = out.Arguments || len(l.Values)+len(l.In) > 0, out.Results || l.At == probes.LogExit && len(l.Values) > 0
-		}
-	}
-	if reportedFrom, ok := reports[step.Name]; ok && s.verbosity >= reportedFrom {
-		out.Entry, out.Exit, out.Arguments = true, true, true
-	}
-	if _, method, ok := strings.Cut(step.CRI, "."); ok && s.runtime > 0 && criSteps[method] {
-		out.Entry, out.Exit, out.Arguments, out.Results = true, true, true, true
-	}
-	if !out.Entry && !out.Exit {
-		out.Unseen = wire.Reason(whyUnseen(step, s))
-	}
-	return out
-}
-
-// reports are the steps that the line about a pod's status becomes, with the verbosity that it needs.
-var reports = map[string]int{stepPhase: reportsFrom, stepCondition: reportsFrom, stepContainer: 0}
-
-// criSteps are the calls of which the runtime's log has both ends.
-var criSteps = func() map[string]bool {
-	out := map[string]bool{}
-	for _, verb := range criVerbs {
-		out[strings.TrimSpace(verb)] = true
-	}
-	return out
-}()
-
-// whyUnseen returns why no line shows a step.
-func whyUnseen(step *probes.Step, s *survey) probes.Reason {
-	_, method, _ := strings.Cut(step.CRI, ".")
-	v, logged := step.LogV()
-	switch {
-	case criSteps[method]:
-		return reasons.RuntimeLog.Reason()
-	case logged && s.kubelet == 0:
-		return reasons.KubeletLog.Reason()
-	case logged && v > s.verbosity:
-		return reasons.LoggedAt.With("v", fmt.Sprint(v), "now", fmt.Sprint(s.verbosity))
-	}
-	return reasons.NotLogged.Reason()
 }

@@ -3,6 +3,7 @@ package logstory
 import (
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -42,24 +43,42 @@ func (s *survey) read(r interface{ read() (entry, error) }) error {
 		if err != nil {
 			return err
 		}
-		if s.first.IsZero() || e.at.Before(s.first) {
-			s.first = e.at
+		s.add(&e)
+	}
+}
+
+// add looks at an entry.
+func (s *survey) add(e *entry) {
+	if s.first.IsZero() || e.at.Before(s.first) {
+		s.first = e.at
+	}
+	if e.at.After(s.last) {
+		s.last = e.at
+	}
+	if e.runtime {
+		s.runtime++
+		if strings.Contains(e.text, "RunPodSandbox for") {
+			s.sandbox(e)
 		}
-		if e.at.After(s.last) {
-			s.last = e.at
+		return
+	}
+	s.kubelet++
+	for _, rule := range theRules().of(e) {
+		s.verbosity = max(s.verbosity, rule.V)
+		if rule.hasUID {
+			s.learnUID(rule, e)
 		}
-		if e.runtime {
-			s.runtime++
-			if strings.Contains(e.text, "RunPodSandbox for") {
-				s.sandbox(&e)
-			}
-			continue
-		}
-		s.kubelet++
-		for _, rule := range theRules().of(&e) {
-			s.verbosity = max(s.verbosity, rule.V)
-		}
-		s.learn(&e)
+	}
+	s.learn(e)
+}
+
+// forget drops what is known of a pod's names.
+func (s *survey) forget(uid string) {
+	name := s.fullNames[uid]
+	delete(s.fullNames, uid)
+	s.names[name] = slices.DeleteFunc(s.names[name], func(n named) bool { return n.uid == uid })
+	if len(s.names[name]) == 0 {
+		delete(s.names, name)
 	}
 }
 
@@ -87,6 +106,15 @@ func (s *survey) learn(e *entry) {
 	case s.node == "" && strings.Contains(e.text, "egister") && strings.Contains(e.text, "node"):
 		if k, ok := s.parse(e); ok && (k.Message == "Attempting to register node" || k.Message == "Successfully registered node") {
 			s.node = k.Text("node")
+		}
+	}
+}
+
+// learnUID takes the pod that a line names in its values, with the UID in its text.
+func (s *survey) learnUID(r *rule, e *entry) {
+	if k, ok := s.parse(e); ok {
+		if f, ok := r.read(&k); ok && strings.Contains(f.pod, "/") && f.uid != "" {
+			s.saw(f.pod, f.uid, e.at)
 		}
 	}
 }

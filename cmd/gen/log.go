@@ -57,6 +57,12 @@ Where no podstep ran, the logs of the kubelet and of containerd are left. podste
 
 ` + "`podstep export` and `podstep compare --trace`" + ` take a log in place of a trace, too.
 
+While a node lives, podstep follows its logs. That takes no right inside of the kubelet, and puts nothing in its path:
+
+    sudo podstep attach --probe log,api
+
+podstep looks where the standard error of the kubelet, and of the process that serves the runtime's socket, goes: a file, or the journal, which podstep reads with the host's journalctl. It shows a line about a third of a second after it was written, since the lines of two logs come in no order. The story begins when podstep attaches; of the lines before, podstep learns whose sandboxes and containers are. A call that another probe sees, too, is one call. The default of podstep attach has no log probe: where podstep may look inside of the kubelet, that shows more.
+
 What is read:
 
 - the kubelet's log, as text or JSON, by itself or as journalctl prints it, also with -o json;

@@ -33,13 +33,7 @@ type attachFlags struct {
 	risk     bool
 }
 
-func (a *app) attach() *cobra.Command {
-	var ui uiFlags
-	var flags attachFlags
-	cmd := &cobra.Command{
-		Use:   "attach [--pid PID] [--probe cri,uprobe,delve,api,kubelet] [--no-tui] [flags]",
-		Short: "Attach to the kubelet that is running, without a restart",
-		Long: `Comes between a running kubelet and its container runtime, and opens the screen.
+const attachLong = `Comes between a running kubelet and its container runtime, and opens the screen.
 It shows every call about a pod, and can hold a pod before a call. podstep
 restarts and changes neither of the two. When you leave the screen, they are
 connected as before.
@@ -67,6 +61,10 @@ the whole kubelet, so podstep does that only with --risk-the-kubelet. To hold a 
 podstep does not stop a kubelet that was built without optimisation: only the pod's
 own goroutine waits. With --delve podstep uses a headless Delve that you have started.
 
+With --probe log,api podstep follows what the kubelet and containerd log: a file to
+which their standard error goes, or the journal. It takes no right inside of the
+kubelet. It shows what the kubelet's -v lets it log; see docs/log.md.
+
 These are probes, and --probe chooses among them. If one cannot start, or
 fails later, podstep reports that and the others go on. --passive leaves out those
 that stand in the path of the kubelet's calls: podstep then shows only what
@@ -74,10 +72,19 @@ the others see, and can hold no pod.
 
 With --no-tui there is no screen: podstep serves the agent for other podsteps,
 until Ctrl-C or SIGTERM. With --metrics it also serves metrics for Prometheus:
-calls and what they take, holds, faults, losses, the state of the probes.`,
+calls and what they take, holds, faults, losses, the state of the probes.`
+
+func (a *app) attach() *cobra.Command {
+	var ui uiFlags
+	var flags attachFlags
+	cmd := &cobra.Command{
+		Use:   "attach [--pid PID] [--probe cri,uprobe,delve,log,api,kubelet] [--no-tui] [flags]",
+		Short: "Attach to the kubelet that is running, without a restart",
+		Long:  attachLong,
 		Example: `  sudo podstep attach
   sudo podstep attach --no-tui &
   sudo podstep attach --probe api,kubelet
+  sudo podstep attach --probe log,api
   sudo podstep attach --allow-holds
   sudo podstep attach --passive
   sudo podstep attach --no-tui --metrics :9090
@@ -94,7 +101,7 @@ calls and what they take, holds, faults, losses, the state of the probes.`,
 func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.pid, "pid", 0, "the kubelet's `PID` (default: the only one on this machine)")
 	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` by which the API server knows the node (default: as the kubelet's certificate or settings have it)")
-	cmd.Flags().StringSliceVar(&f.probes, "probe", nil, "what sees the steps, of `cri,uprobe,delve,api,kubelet` (default: all that can, but delve)")
+	cmd.Flags().StringSliceVar(&f.probes, "probe", nil, "what sees the steps, of `cri,uprobe,delve,log,api,kubelet` (default: all that can, but delve and log)")
 	cmd.RegisterFlagCompletionFunc("probe", completeProbes)
 	cmd.Flags().BoolVar(&f.noTUI, "no-tui", false, "serve the agent without a screen")
 	cmd.Flags().BoolVar(&f.readOnly, "read-only", false, "hold no pod and inject no fault, whoever asks")

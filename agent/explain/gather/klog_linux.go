@@ -1,7 +1,6 @@
 package gather
 
 import (
-	"bytes"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -21,17 +20,6 @@ func parseEntry(text string, now time.Time) (evidence.Line, bool) {
 		At: e.Time, Level: string(e.Level), Where: e.Where, Message: e.Message, Error: e.First("err", "error"), Pod: e.Text("pod"),
 		UID: e.First("podUID", "podUid", "uid"),
 	}, true
-}
-
-// journal chooses lines of journalctl's JSON: each line is one entry of the journal.
-func (f *filter) journal(text []byte) []evidence.Line {
-	c := chosen{filter: f, now: time.Now()}
-	for line := range bytes.Lines(text) {
-		if message, at, ok := klog.FromJournal(string(line)); ok {
-			c.addLine(message, at)
-		}
-	}
-	return c.finish()
 }
 
 // logged returns a text of a log as it may be shown.

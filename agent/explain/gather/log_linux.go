@@ -3,17 +3,14 @@ package gather
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
-	"os"
-	"os/exec"
+	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/nodelog"
+	"github.com/podstep/podstep/probes/klog"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -24,8 +21,6 @@ type Log struct{ Near *Nearby }
 func (*Log) Names() (evidence.Source, string) { return evidence.Log, "log" }
 
 const (
-	// maxLog bounds the part of a log that is read, in bytes from its end.
-	maxLog = 4 << 20
 	// logSince is how far back the log is read.
 	logSince = 10 * time.Minute
 	// maxLines bounds how many lines are kept: the last ones.
@@ -58,98 +53,16 @@ func (l *Log) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 }
 
 func (l *Log) read(ctx context.Context, k *kubelets.Kubelet, of *Subject) ([]evidence.Line, error) {
+	log, err := nodelog.Of(ctx, k.PID)
+	if err != nil {
+		return nil, fmt.Errorf("find the kubelet's log: %w", err)
+	}
+	text, err := log.End(ctx, logSince)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's log: %w", err)
+	}
 	f := filter{of: of, since: time.Now().Add(-logSince)}
-	file := "/proc/" + strconv.Itoa(k.PID) + "/fd/2"
-	info, err := os.Stat(file)
-	switch {
-	case err == nil && info.Mode().IsRegular():
-		end, err := endOf(file)
-		if err != nil {
-			return nil, err
-		}
-		return f.lines(end, time.Local), nil
-	}
-	text, noJournal := journal(ctx, k.PID)
-	switch {
-	case err != nil && noJournal != nil: // the journal may be read by others than root
-		return nil, err
-	case noJournal != nil:
-		return nil, noJournal
-	}
-	return f.journal(text), nil
-}
-
-// endOf returns the end of a file, from the beginning of a line on.
-func endOf(name string) ([]byte, error) {
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	size, err := f.Seek(0, io.SeekEnd)
-	if err != nil {
-		return nil, err
-	}
-	from := max(0, size-maxLog)
-	text, err := io.ReadAll(io.NewSectionReader(f, from, maxLog))
-	if err != nil {
-		return nil, err
-	}
-	if from > 0 {
-		_, text, _ = bytes.Cut(text, []byte("\n"))
-	}
-	return text, nil
-}
-
-// errNoJournal is returned if the log goes to a place where it cannot be read.
-var errNoJournal = errors.New("the kubelet writes neither to a file nor to a journal that can be read here")
-
-// journal returns the journal's entries of a process, the newest at the end.
-func journal(ctx context.Context, pid int) ([]byte, error) {
-	cmd := exec.CommandContext(ctx, "journalctl", "_PID="+strconv.Itoa(pid), "--since=-"+strconv.Itoa(int(logSince.Seconds()))+"s",
-		"--lines=20000", "--output=json", "--output-fields=MESSAGE", "--no-pager", "--quiet")
-	cmd.WaitDelay = time.Second
-	out := &tail{}
-	var printed bytes.Buffer
-	cmd.Stdout, cmd.Stderr = out, &limited{&printed, maxHealth}
-	err := cmd.Run()
-	switch {
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, errNoJournal
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil && printed.Len() > 0:
-		return nil, errors.New("journalctl: " + strings.TrimSpace(printed.String()))
-	case err != nil:
-		return nil, err
-	case len(out.text) == 0:
-		return nil, errNoJournal
-	}
-	return out.text, nil
-}
-
-// tail keeps the last bytes that are written.
-type tail struct{ text []byte }
-
-func (t *tail) Write(b []byte) (int, error) {
-	t.text = append(t.text, b...)
-	if len(t.text) > 2*maxLog {
-		t.text = append([]byte(nil), t.text[len(t.text)-maxLog:]...)
-	}
-	return len(b), nil
-}
-
-// limited takes all bytes, and passes on no more than left.
-type limited struct {
-	w    io.Writer
-	left int
-}
-
-func (l *limited) Write(b []byte) (int, error) {
-	n := min(l.left, len(b))
-	l.left -= n
-	_, err := l.w.Write(b[:n])
-	return len(b), err
+	return f.lines(text, log.Zone), nil
 }
 
 // filter chooses the lines of a log.
@@ -205,11 +118,17 @@ func inName(c byte) bool {
 	return c == '-' || c == '.' || c == '/' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
 }
 
-// lines chooses lines of a text that the kubelet wrote. zone is that of the kubelet's clock.
+// lines chooses lines of a text: those that the kubelet wrote, or the entries of a journal as JSON. zone is that of the
+// kubelet's clock.
 func (f *filter) lines(text []byte, zone *time.Location) []evidence.Line {
 	c := chosen{filter: f, now: time.Now().In(zone)}
 	for line := range bytes.Lines(text) {
-		c.addLine(strings.TrimRight(string(line), "\r\n"), time.Time{})
+		line := strings.TrimRight(string(line), "\r\n")
+		message, at, ok := klog.FromJournal(line)
+		if !ok {
+			message = line
+		}
+		c.addLine(message, at)
 	}
 	return c.finish()
 }

@@ -98,7 +98,7 @@ func TestJournal(t *testing.T) {
 	}
 	text := entry(`"E1122 14:44:51.000000 7 a.go:1] \"Error syncing pod, skipping\" err=\"x\" pod=\"default/nocm\""`) +
 		entry(`[69,49,49,50,50,32,49,52,58,52,52,58,53,49,46,48,48,48,48,48,48,32,55,32,97,46,103,111,58,50,93,32,34,80,76,69,71,255,34]`) + "nonsense\n" + entry("null")
-	got := logFilter(at.Add(-time.Minute)).journal([]byte(text))
+	got := logFilter(at.Add(-time.Minute)).lines([]byte(text), time.UTC)
 	if len(got) != 2 || !got[0].At.Equal(at) || got[0].Error != "x" || got[1].Where != "a.go:2" {
 		t.Errorf("got %+v", got)
 	}
@@ -119,7 +119,7 @@ func FuzzLog(f *testing.F) {
 	f.Add(`{"ts":1,"caller":"a.go:1","msg":"x default/nocm","v":2}`)
 	f.Fuzz(func(t *testing.T, text string) {
 		filter := logFilter(time.Time{})
-		for _, l := range append(entries(filter, text), filter.journal([]byte(text))...) {
+		for _, l := range append(entries(filter, text), filter.lines([]byte(text), time.UTC)...) {
 			if strings.ContainsAny(l.Where+l.Message+l.Error+l.Pod+l.UID, "\x1b\n") {
 				t.Errorf("line %+v", l)
 			}

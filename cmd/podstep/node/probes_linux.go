@@ -10,7 +10,7 @@ import (
 
 // registered are the probes that podstep attach can host, the one that sees most first.
 // A probe is registered here and nowhere else.
-var registered = []attach.Kind{attach.CRI, attach.Uprobe, attach.Delve, attach.API, attach.KubeletList}
+var registered = []attach.Kind{attach.CRI, attach.Uprobe, attach.Delve, attach.Logs, attach.API, attach.KubeletList}
 
 // ProbeNames returns the names of all probes that podstep attach can host.
 func ProbeNames() []string {
@@ -30,7 +30,13 @@ func withDelve(names []string, address string) []string {
 	if len(names) > 0 {
 		return append(slices.Clone(names), attach.Delve.Name)
 	}
-	return slices.DeleteFunc(ProbeNames(), func(name string) bool { return name == attach.Uprobe.Name })
+	var all []string
+	for _, k := range registered {
+		if k.Name == attach.Delve.Name || !k.OnRequest && k.Name != attach.Uprobe.Name {
+			all = append(all, k.Name)
+		}
+	}
+	return all
 }
 
 // chooseProbes returns the probes of these names, in the order in which they are registered;

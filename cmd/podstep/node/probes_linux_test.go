@@ -20,12 +20,13 @@ func TestChooseProbes(t *testing.T) {
 		first   string
 		want    int
 	}{
-		{nil, false, "cri", len(registered) - 1}, // except the one that must be named
+		{nil, false, "cri", len(registered) - 2}, // except those that must be named
 		{[]string{"cri", "delve"}, false, "cri", 2},
-		{withDelve(nil, "here:1"), false, "cri", len(registered) - 1},
+		{withDelve(nil, "here:1"), false, "cri", len(registered) - 2},
 		{withDelve([]string{"cri"}, "here:1"), false, "cri", 2},
 		{[]string{"api", "cri"}, false, "cri", 2},
-		{nil, true, registered[1].Name, len(registered) - 2},
+		{nil, true, registered[1].Name, len(registered) - 3},
+		{[]string{"log", "api"}, false, "log", 2},
 		{[]string{"kubelet"}, true, "kubelet", 1},
 	} {
 		kinds, leftOut, err := chooseProbes(c.names, c.passive)

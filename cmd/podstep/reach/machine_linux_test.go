@@ -167,7 +167,7 @@ func TestReach(t *testing.T) {
 				"warn  cri              there is no kubelet to attach to\n                       -> run podstep attach on a node where one runs\n" +
 				delve +
 				"warn  uprobe           there is no kubelet to look into; this machine would allow it\n                       -> run podstep attach on a node where one runs\n" +
-				"warn  log              podstep attach does not follow it yet; there is no kubelet that writes a log\n" + arrow,
+				"warn  log              there is no kubelet that writes a log\n" + arrow,
 		},
 		{
 			name: "one", files: node(nil),
@@ -179,7 +179,7 @@ func TestReach(t *testing.T) {
 				noWoven +
 				"ok    cri 17           possible: podstep attach sees its calls to the runtime, and can hold them\n" +
 				delve + uprobe(17) +
-				"warn  log              podstep attach does not follow it yet; kubelet 17's log is in no place that podstep knows\n" + arrow,
+				"warn  log              podstep attach cannot follow it: kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
 			name: "several, each with a trouble of its own", files: node(map[string]string{
@@ -205,7 +205,7 @@ func TestReach(t *testing.T) {
 				"                       -> podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step\n" +
 				"ok    cri 1900000      possible: podstep attach --pid 1900000 sees its calls to the runtime, and can hold them\n" +
 				delve + uprobe(17, 18, 19, 1900000) +
-				"warn  log              podstep attach does not follow it yet; kubelet 17's log is in no place that podstep knows, kubelet 18's log is in no place that podstep knows, " +
+				"warn  log              podstep attach cannot follow it: kubelet 17's log is in no place that podstep knows, kubelet 18's log is in no place that podstep knows, " +
 				"kubelet 19's log is in no place that podstep knows, kubelet 1900000's log is in no place that podstep knows\n" + arrow,
 		},
 		{
@@ -217,7 +217,7 @@ func TestReach(t *testing.T) {
 				"warn  cri 17           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
 				"warn  delve            not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
 				"warn  uprobe           not possible now: it takes root, and this is uid 7\n                       -> run it with sudo\n" +
-				"warn  log              podstep attach does not follow it yet; kubelet 17's log is in no place that podstep knows\n" + arrow,
+				"warn  log              podstep attach cannot follow it: kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 		{
 			name: "an old machine in a container", files: map[string]string{
@@ -235,7 +235,7 @@ func TestReach(t *testing.T) {
 				"warn  delve            not possible now: this root lacks CAP_SYS_PTRACE; kernel.yama.ptrace_scope is 3, so nobody may look into other processes\n                       -> run podstep on the node itself, or in a container that is privileged and shares its processes\n" +
 				"warn  uprobe 17        not possible now: Linux 5.5 is older than 5.15, from which on an eBPF program knows at which place it runs; the kernel has no uprobes (CONFIG_UPROBE_EVENTS); podstep lacks CAP_BPF and CAP_PERFMON and CAP_SYS_PTRACE\n" +
 				"                       -> use a newer kernel, unless this one's distribution has added that; podstep attach --probe cri,api,kubelet sees the calls to the runtime and what is reported; podstep-kubelet sees every step\n" +
-				"warn  log              podstep attach does not follow it yet; kubelet 17's log is in no place that podstep knows\n" + arrow,
+				"warn  log              podstep attach cannot follow it: kubelet 17's log is in no place that podstep knows\n" + arrow,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -259,7 +259,7 @@ func TestReach(t *testing.T) {
 }
 
 const (
-	arrow   = "                       -> podstep replay FILE tells the story that a log has\n"
+	arrow   = "                       -> podstep replay FILE shows the story of a log; pass the log to it as a file\n"
 	noWoven = "warn  woven            no woven kubelet runs here\n                       -> run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it\n"
 )
 

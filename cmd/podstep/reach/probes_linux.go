@@ -183,8 +183,8 @@ func (m *host) kernel() (major, minor int, known bool) {
 	return major, minor, err == nil
 }
 
-// readLog says what podstep makes of a log, since podstep attach does not follow one yet.
-const readLog = "podstep replay FILE tells the story that a log has"
+// readLog is what a person does with a log that podstep attach cannot follow.
+const readLog = "podstep replay FILE shows the story of a log; pass the log to it as a file"
 
 func (m *host) delveProbe() Check {
 	if in := append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...); len(in) > 0 {
@@ -193,20 +193,26 @@ func (m *host) delveProbe() Check {
 	return ok("delve", "possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information")
 }
 
+// logProbe checks whether the kubelets' logs can be followed.
 func logProbe(found []kubelets.Kubelet) Check {
 	where := map[string]string{
 		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "in no place that podstep knows",
 	}
+	followed := len(found) > 0
 	var logs []string
 	for _, k := range found {
 		at, known := where[k.Log]
 		if !known {
 			at = "in " + k.Log
 		}
+		followed = followed && (!known || k.Log == "journal")
 		logs = append(logs, fmt.Sprintf("kubelet %d's log is %s", k.PID, at))
 	}
-	if len(logs) == 0 {
-		logs = []string{"there is no kubelet that writes a log"}
+	switch {
+	case len(logs) == 0:
+		return warn("log", "there is no kubelet that writes a log", readLog)
+	case !followed:
+		return warn("log", "podstep attach cannot follow it: "+strings.Join(logs, ", "), readLog)
 	}
-	return warn("log", "podstep attach does not follow it yet; "+strings.Join(logs, ", "), readLog)
+	return ok("log", "possible: podstep attach --probe log,api follows it; %s", strings.Join(logs, ", "))
 }

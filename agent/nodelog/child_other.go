@@ -1,0 +1,7 @@
+//go:build !linux
+
+package nodelog
+
+import "syscall"
+
+func childOf(string) *syscall.SysProcAttr { return &syscall.SysProcAttr{} }
