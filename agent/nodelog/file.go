@@ -1,7 +1,6 @@
 package nodelog
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"errors"
@@ -122,21 +121,25 @@ func (l *Log) turn(f *os.File) (next *os.File, err error) {
 
 // splitter makes lines of what is read piece by piece.
 type splitter struct {
-	add  func(line string)
-	rest []byte // of a line whose end has not come
+	add   func(line string)
+	block []byte
+	rest  []byte // of a line whose end has not come
 }
 
 // readAll reads to the present end.
 func (s *splitter) readAll(r io.Reader) error {
-	in := bufio.NewReaderSize(r, maxLine)
+	if s.block == nil {
+		s.block = make([]byte, maxLine)
+	}
 	for {
-		part, err := in.ReadSlice('\n')
-		s.addPart(part)
+		n, err := r.Read(s.block)
+		for part := range bytes.SplitAfterSeq(s.block[:n], []byte("\n")) {
+			s.addPart(part)
+		}
 		switch {
-		case err == nil, errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			return nil
-		default:
+		case err != nil:
 			return err
 		}
 	}
