@@ -176,6 +176,20 @@ func (p *Pod) moves(t int64) {
 // waitsSince returns since when a pod waits that does.
 func (p *Pod) waitsSince() int64 { return cmp.Or(p.Moved, p.First) }
 
+// quietSince returns since when nothing has moved a pod, and no call has been made for it.
+func (p *Pod) quietSince() int64 { return latest(p.waitsSince(), p.Since) }
+
+// latest returns the latest of some times; 0 is no time. What an object states may be from before the session, and then
+// is less than 0.
+func latest(times ...int64) (last int64) {
+	for _, t := range times {
+		if t != 0 && (last == 0 || t > last) {
+			last = t
+		}
+	}
+	return last
+}
+
 // phaseIs takes the pod's phase. The first one that is known is no change.
 func (p *Pod) phaseIs(to Phase, t int64) {
 	if p.Phase != 0 && to != p.Phase {

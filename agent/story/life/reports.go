@@ -16,7 +16,7 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleBound:
 		p.Removed, p.GoneAt = false, 0
-		p.bound(r)
+		l.bound(p, r)
 	case probes.RoleDeleting:
 		p.deleteWithin(l.sinceWhen(r), r.Field("grace"))
 		p.doom(r)
@@ -50,7 +50,7 @@ func (l *Lives) reported(p *Pod, r *history.Record) {
 func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	switch l.h.Role(r.Step) {
 	case probes.RoleBound:
-		p.bound(r)
+		l.bound(p, r)
 	case probes.RoleGone:
 		p.Removed, p.GoneAt = true, r.Time
 	case probes.RoleDeleting:
@@ -62,6 +62,10 @@ func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	case probes.RoleSandboxState:
 		p.Sandboxed = p.Sandboxed || r.Field("ready").Flag()
 	case probes.RoleContainerState:
+		if p.turnAt == 0 { // what the pod waits for began before podstep attached
+			l.containerIs(p, r)
+			return
+		}
 		p.change(r.Field("container").String(), func(c *Container) { c.reportIs(r) })
 	case probes.RoleCondition:
 		if string(r.Field("type").Text) == "Ready" {
@@ -70,8 +74,11 @@ func (l *Lives) fillIn(p *Pod, r *history.Record) {
 	}
 }
 
-// bound notes that a source wants the pod on this node, and what its spec says of how long it may take.
-func (p *Pod) bound(r *history.Record) {
+// bound notes that a source wants the pod on this node, since when, and what its spec says of how long it may take.
+func (l *Lives) bound(p *Pod, r *history.Record) {
+	if !p.Bound {
+		p.moves(l.sinceWhen(r))
+	}
 	p.Bound = true
 	p.patience, _ = r.Field("patience").Duration()
 	p.mayEnd = r.Field("restartPolicy").Found()

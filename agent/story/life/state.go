@@ -123,7 +123,7 @@ func (l *Lives) State(p *Pod, now int64) (State, int64) {
 	case p.Removed && !p.Worker:
 		return Gone, cmp.Or(p.GoneAt, p.Last)
 	case l.Lingers(p):
-		return waiting(max(p.GoneAt, p.DeletedAt), StuckAfter, now)
+		return waiting(latest(p.GoneAt, p.DeletedAt), StuckAfter, now)
 	case p.Finished, p.Refused && !p.Worker:
 		return Done, cmp.Or(p.GoneAt, p.waitsSince())
 	case p.Turning && inStep > p.stepMayTake():
@@ -134,6 +134,8 @@ func (l *Lives) State(p *Pod, now int64) (State, int64) {
 		return p.ending(now), p.DeletedAt
 	case p.Phase.Over():
 		return Done, p.waitsSince()
+	case p.Blocked != None && p.turnAt == 0:
+		return failing(p.Trouble, now)
 	case p.loops(now):
 		return Retrying, p.Trouble
 	case p.busy(inStep):
@@ -151,7 +153,7 @@ func (p *Pod) atRest(now int64) (State, int64) {
 	from := p.waitsSince()
 	switch {
 	case p.Phase == Running && p.Ready:
-		return Idle, max(p.readyFrom, p.restartedAt())
+		return Idle, latest(p.readyFrom, p.restartedAt())
 	case p.Phase == Running && p.worksOn():
 		return Idle, from
 	case p.untouched():
@@ -207,7 +209,7 @@ func (p *Pod) untouched() bool {
 func (p *Pod) restartedAt() (at int64) {
 	for i := range p.Containers {
 		if c := &p.Containers[i]; c.Restarts > 0 {
-			at = max(at, c.Up)
+			at = latest(at, c.Up)
 		}
 	}
 	return at
@@ -231,11 +233,10 @@ func (p *Pod) loops(now int64) bool {
 
 // stateOfCalls returns the verdict where no turns are seen, by a pod's calls and reports.
 func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
-	quiet := max(p.Since, p.First)
 	fails := p.Failed != None || p.Blocked != None && !p.Deleting
 	switch {
 	case p.Removed && p.At == None:
-		return Gone, max(p.GoneAt, p.First)
+		return Gone, latest(p.GoneAt, p.First)
 	case p.At != None && since(p.Since, now) > p.stepMayTake():
 		return Stuck, p.stuckSince(now)
 	case p.Ended && !p.Deleting:
@@ -255,9 +256,9 @@ func (l *Lives) stateOfCalls(p *Pod, now int64) (State, int64) {
 	case p.Phase == Running && p.Ready:
 		return Idle, p.ReadyAt
 	case p.Phase == Running, !p.reported:
-		return Waiting, quiet
+		return Waiting, p.quietSince()
 	case p.Warned != None:
 		return failing(p.Trouble, now)
 	}
-	return waiting(max(quiet, p.Moved), StuckAfter, now)
+	return waiting(p.quietSince(), StuckAfter, now)
 }

@@ -50,6 +50,9 @@ func (l *Lives) entered(p *Pod, r *history.Record) {
 }
 
 func (p *Pod) turnBegins(r *history.Record) {
+	if p.turnAt == 0 {
+		p.Blocked, p.blocked = None, nil // from now on the turns show what fails
+	}
 	p.Turning, p.turnAt, p.Next, p.FailStep, p.failing = true, r.Time, 0, 0, 0
 	if p.leftover {
 		p.Removed, p.leftover, p.GoneAt = false, false, 0 // its worker is there

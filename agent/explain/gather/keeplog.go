@@ -1,0 +1,125 @@
+package gather
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes/klog"
+)
+
+// The logs of a bundle.
+const (
+	kubeletLog   = "kubelet.log"
+	kubeletLogIs = "the end of the kubelet's log; of values only those that name things, and errors"
+	runtimeLog   = "runtime.log"
+	runtimeLogIs = "the end of the container runtime's log: calls, warnings and errors"
+)
+
+// keptKeys are the values of the kubelet's log that are kept: names, ids, counts and states.
+var keptKeys = map[string]bool{}
+
+func init() {
+	for key := range strings.FieldsSeq(`pod pods podUID podUid podID podName uid node nodeName kubeletVersion container containerName
+		containerID podSandboxID sandboxID image volumeName volume mountPath source type event phase workType updateType reason
+		exitCode gracePeriod gracePeriodSeconds gracePeriodOverride podIsTerminal isTerminal probeType probeResult statusVersion
+		duration podStartSLOduration podStartE2EDuration attempt restartCount count static terminating path`) {
+		keptKeys[key] = true
+	}
+}
+
+// keptErrors are the values that are errors.
+var keptErrors = map[string]bool{"err": true, "error": true}
+
+// keptLines returns a log as it may leave: the lines of a kubelet or of a runtime, by themselves or as a journal has
+// them, each with the values that may be shown. What is neither is left out. near is a time near the log's end, in the
+// zone of its clock; nil: now.
+func keptLines(text []byte, zone *time.Location) []byte {
+	k := kept{near: time.Now()}
+	if zone != nil {
+		k.near = k.near.In(zone)
+	}
+	for line := range bytes.Lines(text) {
+		k.add(strings.TrimRight(string(line), "\r\n"))
+	}
+	k.endEntry()
+	return k.out.Bytes()
+}
+
+// kept takes lines one by one.
+type kept struct {
+	near time.Time
+	open string // an entry of the kubelet with its further lines
+	out  bytes.Buffer
+}
+
+func (k *kept) add(line string) {
+	text, _, ok := klog.FromJournal(line)
+	if !ok {
+		text = klog.AfterSyslog(line)
+	}
+	if k.open != "" && klog.Continues(text) {
+		if len(k.open) < maxEntry {
+			k.open += "\n" + text
+		}
+		return
+	}
+	k.endEntry()
+	if strings.HasPrefix(text, `time="`) {
+		if text = keptRuntime(text); text != "" {
+			k.out.WriteString(text + "\n")
+		}
+		return
+	}
+	k.open = text
+}
+
+// endEntry writes the open entry.
+func (k *kept) endEntry() {
+	text := k.open
+	k.open = ""
+	e, ok := klog.Parse(text, k.near)
+	if !ok {
+		return
+	}
+	fmt.Fprintf(&k.out, "%c%s       0 %s] ", e.Level, e.Time.Format("0102 15:04:05.000000"), e.Where)
+	if !e.Structured {
+		k.out.WriteString(logged(e.Message) + "\n")
+		return
+	}
+	fmt.Fprintf(&k.out, "%q", logged(e.Message))
+	for key, value := range e.Values() {
+		switch {
+		case keptErrors[key]:
+			value = logged(value)
+		case keptKeys[key]:
+			value = message(value)
+		default:
+			value = redact.Redacted
+		}
+		fmt.Fprintf(&k.out, " %s=%q", key, value)
+	}
+	k.out.WriteString("\n")
+}
+
+// ofRuntime matches a line of a runtime, up to the end of its message.
+var ofRuntime = regexp.MustCompile(`^time="([^"]*)" level=([a-z]+) msg=("(?:[^"\\]|\\.)*"|\S*)`)
+
+// errorOfRuntime matches the error of such a line.
+var errorOfRuntime = regexp.MustCompile(` error="((?:[^"\\]|\\.)*)"`)
+
+// keptRuntime returns a line of the runtime with its message and its error; empty: it is no such line.
+func keptRuntime(line string) string {
+	m := ofRuntime.FindStringSubmatch(line)
+	if m == nil {
+		return ""
+	}
+	out := fmt.Sprintf("time=%q level=%s msg=%s", m[1], m[2], logged(m[3]))
+	if e := errorOfRuntime.FindStringSubmatch(line[len(m[0]):]); e != nil {
+		out += ` error="` + logged(e[1]) + `"`
+	}
+	return out
+}
