@@ -27,7 +27,7 @@ var rooms = []room{
 	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event"}},
 	{name: "story", at: []string{"agent/story"}, uses: []string{"catalogue", "event"}},
 	{name: "client", at: []string{"agent/client", "agent/export"}, uses: []string{"catalogue", "event", "story"}},
-	{name: "why", at: []string{"agent/explain"}, uses: []string{"catalogue", "secrets", "event", "api", "log", "story", "client"}},
+	{name: "why", at: []string{"agent/explain", "agent/bundle"}, uses: []string{"catalogue", "secrets", "event", "api", "log", "story", "client"}},
 	{name: "agent", at: []string{"agent", "agent/server", "agent/pods", "agent/values", "agent/callsite", "agent/host"}, uses: []string{"catalogue", "secrets", "hook", "event", "story"}},
 	{name: "attach", at: []string{"agent/attach"}, uses: []string{"catalogue", "secrets", "probe", "event", "api", "log", "agent"}},
 	{name: "walk", at: []string{"docs/tours", "tui/tours"}, uses: []string{"catalogue"}},

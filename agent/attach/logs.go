@@ -38,28 +38,8 @@ func findLogs(ctx context.Context, t *Target) *nodeLogs {
 	defer cancel()
 	k, out := t.current(), &nodeLogs{}
 	out.kubelet, out.kubeletErr = nodelog.Of(ctx, k.PID)
-	out.runtime, out.runtimeErr = runtimeLog(ctx, t)
+	out.runtime, out.runtimeErr = nodelog.OfRuntime(ctx, k)
 	return out
-}
-
-// runtimeLog finds the log of the process that serves the runtime's socket. Podstep's own process may stand at the path
-// of the socket.
-func runtimeLog(ctx context.Context, t *Target) (*nodelog.Log, error) {
-	k := t.current()
-	err := errors.New("the kubelet's settings name no socket of a runtime")
-	for _, socket := range []string{k.Aside(), k.RuntimeEndpoint} {
-		if socket == "" {
-			continue
-		}
-		var pid int
-		if pid, err = k.Server(ctx, socket); err == nil && pid > 1 {
-			return nodelog.Of(ctx, pid)
-		}
-	}
-	if err == nil {
-		err = errors.New("the process that serves its socket is out of sight")
-	}
-	return nil, err
 }
 
 // logAbilities returns what the logs show, by what was written at the end of them.
@@ -208,7 +188,7 @@ func (p *logs) follow(name string, l *nodelog.Log, err error) {
 				return
 			case <-time.After(wait):
 			}
-			if next, err := runtimeLog(p.host.Context(), p.target); err == nil && name == "runtime" && errors.Is(err, nodelog.ErrEnded) {
+			if next, err := nodelog.OfRuntime(p.host.Context(), p.target.current()); err == nil && name == "runtime" && errors.Is(err, nodelog.ErrEnded) {
 				l = next
 			}
 		}

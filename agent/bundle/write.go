@@ -81,7 +81,7 @@ func (b *Bundle) list() []byte {
 	fmt.Fprintf(&out, "What podstep %s found out about pod %s at %s.\n\n", b.Podstep, words.Clean(b.Snapshot.Name.String()), b.Snapshot.Taken.UTC().Format(time.RFC3339))
 	out.WriteString("podstep why --bundle FILE explains it, and podstep replay FILE shows the story, on any machine.\n\n")
 	out.WriteString("Read it before you send it. Podstep has left out values of environment variables, data of Secrets and\nConfigMaps, commands, and what looks like a password or a token. Names of pods, nodes, images, volumes\nand files are in it.\n\nIn it are:\n\n")
-	row := func(name, what string) { fmt.Fprintf(&out, "  %-38s %s\n", name, what) }
+	row := func(name, what string) { fmt.Fprintf(&out, "  %-42s %s\n", name, what) }
 	row(snapshot, "what the API server, the kubelet, the runtime and the machine said of the pod")
 	for _, f := range b.Files {
 		if f.Why == "" {

@@ -1,7 +1,9 @@
 package labtest
 
 import (
+	"compress/gzip"
 	"context"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +14,8 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/labstate"
 )
 
 // Run makes the canaries' pods come, fail in every way, and go. It checks that neither the agent of l nor any podstep
@@ -32,6 +36,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	}
 	c.exec(tb, l)
 	c.commands(tb, l, "")
+	c.bundles(tb, l)
 	for _, p := range c.Pods {
 		l.Delete(p.Name)
 	}
@@ -63,6 +68,39 @@ func (c *Canaries) logs(tb testing.TB, l *Lab) {
 		if out == "" {
 			tb.Errorf("podstep %s says nothing at all: %s", strings.Join(args, " "), errors)
 		}
+	}
+}
+
+// bundles checks each file of the bundle of each pod.
+func (c *Canaries) bundles(tb testing.TB, l *Lab) {
+	tb.Helper()
+	for _, p := range c.Pods {
+		path := filepath.Join(tb.TempDir(), "bundle.tar.gz")
+		if out, text, _ := l.Podstep("why", "pod/"+p.Name, "-n", p.Namespace, "--bundle", path); !strings.Contains(text, "has the evidence") {
+			tb.Errorf("podstep why --bundle of %s: %s%s", p.Name, out, text)
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		text, err := io.ReadAll(z)
+		if err != nil {
+			tb.Fatal(err)
+		}
+		f.Close()
+		c.report(tb, "the bundle of "+p.Name, c.FindString(string(text)))
+		hasLog := strings.Contains(string(text), "podstep-bundle/kubelet.log") // a simulated node has no process of that name
+		if hasLog != (l.State.Runtime != labstate.Sim) || !strings.Contains(string(text), "podstep-bundle/story.podstep") {
+			tb.Errorf("the bundle of %s has a log: %v, or it has no story", p.Name, hasLog)
+		}
+		out, _, _ := l.Podstep("why", "--bundle", path)
+		c.report(tb, "podstep why --bundle", c.FindString(out))
+		c.report(tb, "podstep replay of a bundle", c.FindString(l.Must("replay", path, "-o", "json")))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/bundle"
 	"github.com/podstep/podstep/agent/logstory"
 	"github.com/podstep/podstep/agent/trace"
 )
@@ -36,19 +37,29 @@ func (f *logFlags) given() bool {
 	return f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
 }
 
-// open opens a trace file, or logs.
+// open opens a trace file, the story in a bundle, or logs.
 func (f *logFlags) open(names ...string) (trace.Recording, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
 	}
-	r, err := logstory.OpenAny(append(names, f.logs...), o)
+	all := append(names, f.logs...)
+	if len(all) == 1 && all[0] != logstory.Stdin {
+		switch r, err := bundle.Story(all[0]); {
+		case errors.Is(err, bundle.ErrNoBundle):
+		case err != nil:
+			return nil, err
+		case r != nil:
+			return r, nil
+		}
+	}
+	r, err := logstory.OpenAny(all, o)
 	if errors.Is(err, logstory.ErrNoLog) {
 		return nil, fmt.Errorf("%w, and %w", err, trace.ErrNoTrace)
 	}
 	if t, is := r.(*trace.Reader); is && err == nil && f.given() {
 		t.Close()
-		return nil, usagef("%s is a trace; --node-year, --node-zone, --since and --until are for logs", nameOfLogs(append(names, f.logs...)))
+		return nil, usagef("%s is a trace; --node-year, --node-zone, --since and --until are for logs", nameOfLogs(all))
 	}
 	return r, err
 }

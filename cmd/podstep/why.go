@@ -27,6 +27,7 @@ type whyFlags struct {
 	watch    bool
 	logs     bool
 	trace    string
+	bundle   string
 	logFiles logFlags
 }
 
@@ -46,6 +47,12 @@ says what it could not see, and it never changes anything.
 KIND/NAME asks for all pods of an owner, such as deployment/web, and why it has
 too few. -A asks for every pod that is not well.
 
+--bundle with a POD writes what podstep found out to FILE, for somebody who debugs
+it elsewhere: the snapshot that the answer comes from, the pod's story, the stacks
+of the kubelet's goroutines, the ends of the logs of kubelet and runtime, and the
+kubelet's checkpoints, all without what may be a secret. README.txt in it lists
+them. Without a POD, podstep explains what the bundle FILE has.
+
 --logs adds the last lines that the container of the first cause wrote, without
 what looks like a secret.
 
@@ -57,6 +64,8 @@ be found out, and 2 if the command line is wrong.`,
   podstep why web --logs
   podstep why web --trace web.podstep
   podstep why web --log kubelet.log --log containerd.log
+  podstep why web --bundle web.tar.gz
+  podstep why --bundle web.tar.gz
   podstep why web -o json | jq -r '.findings[0].id'`,
 		Args:              arguments(0, 1, "POD|KIND/NAME"),
 		ValidArgsFunction: a.completePods,
@@ -73,6 +82,7 @@ be found out, and 2 if the command line is wrong.`,
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
+	cmd.Flags().StringVar(&f.bundle, "bundle", "", "with a POD, also write the evidence to the new `FILE`; without, explain the evidence in it")
 	f.logFiles.add(cmd, "ask the kubelet's log in `FILE`, and nothing else; several times: with containerd's, or with older ones")
 	return cmd
 }
@@ -82,6 +92,9 @@ func (f *whyFlags) recorded() bool { return f.trace != "" || len(f.logFiles.logs
 
 // explain answers for what the command line names.
 func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
+	if arg == "" && f.bundle != "" && !f.all {
+		return a.explainBundle(f)
+	}
 	if arg == "" && !f.all && !f.recorded() {
 		return usagef("POD is missing; name one, or ask for all with -A")
 	}
@@ -99,6 +112,11 @@ func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
 	if err != nil {
 		return err
 	}
+	return a.printAnswer(answer, f)
+}
+
+// printAnswer prints an answer. It returns errWrong if something is wrong.
+func (a *app) printAnswer(answer whyAnswer, f *whyFlags) error {
 	if err := answer.print(a.out, f); err != nil {
 		return err
 	}
@@ -121,6 +139,9 @@ type whyAnswer interface {
 // called. Each time it looks for its sources anew: sources keep what they have found, and a
 // kubelet or an agent may have been started again meanwhile.
 func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
+	if f.bundle != "" && (f.recorded() || f.all || f.watch) {
+		return nil, usagef("--bundle is for one pod that is asked once; leave out --trace, --log, -A and --watch")
+	}
 	if f.logs && (f.recorded() || f.all || f.watch) {
 		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, -A and --watch")
 	}
@@ -135,6 +156,9 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 	if f.logs && isOwner {
 		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
 	}
+	if f.bundle != "" && isOwner {
+		return nil, usagef("--bundle is for one pod; name one of the pods of %s", arg)
+	}
 	var sel *agentpb.PodSelector // of one pod; nil: it is about many
 	if !f.all && !isOwner {
 		var err error
@@ -148,7 +172,7 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		case err != nil:
 			return nil, err
 		case sel != nil:
-			return whyPod(ctx, from, namespace, sel, f.logs)
+			return a.whyPod(ctx, from, namespace, sel, f)
 		case from.API == nil:
 			return nil, errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
 		case f.all:
@@ -160,7 +184,7 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 
 // whyPod answers for one pod. If no namespace was given, and the kubeconfig's namespace has no
 // such pod, it takes the only pod of that name in the cluster.
-func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector, logs bool) (whyAnswer, error) {
+func (a *app) whyPod(ctx context.Context, from gather.From, namespace string, sel *agentpb.PodSelector, f *whyFlags) (whyAnswer, error) {
 	name := evidence.Name{Namespace: cmp.Or(sel.Namespace, namespace), Name: sel.Name}
 	s := from.Pod(ctx, name)
 	if s.Best() == nil && s.Story == nil && sel.Namespace == "" && from.API != nil {
@@ -177,7 +201,12 @@ func whyPod(ctx context.Context, from gather.From, namespace string, sel *agentp
 		return nil, noPod(name, s)
 	}
 	answer := &oneAnswer{Report: r}
-	if logs {
+	if f.bundle != "" {
+		if err := a.writeBundle(ctx, f.bundle, from, s); err != nil {
+			return nil, err
+		}
+	}
+	if f.logs {
 		answer.log = lastLines(r, from.Logs(ctx, s))
 	}
 	return answer, nil

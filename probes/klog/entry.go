@@ -1,6 +1,7 @@
 package klog
 
 import (
+	"iter"
 	"strings"
 	"time"
 )
@@ -63,4 +64,15 @@ func Parse(text string, near time.Time) (Entry, bool) {
 // value that has several with a tab, and ends them with " >".
 func Continues(line string) bool {
 	return strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " >")
+}
+
+// Values returns the values by their keys, in their order.
+func (e *Entry) Values() iter.Seq2[string, string] {
+	return func(yield func(key, text string) bool) {
+		for _, v := range e.values {
+			if !yield(v.key, v.text) {
+				return
+			}
+		}
+	}
 }

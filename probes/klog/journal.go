@@ -37,3 +37,16 @@ func FromJournal(line string) (text string, at time.Time, ok bool) {
 	}
 	return text, time.UnixMicro(micro).UTC(), true
 }
+
+// AfterSyslog returns what a kubelet or a runtime wrote, without the date, host, program and process with which a
+// journal begins its lines.
+func AfterSyslog(line string) string {
+	const maxPrefix = 256
+	if _, own := ReadHeader(line); own || strings.HasPrefix(line, `time="`) || strings.HasPrefix(line, "\t") || strings.HasPrefix(line, " ") {
+		return line
+	}
+	if i := strings.Index(line[:min(len(line), maxPrefix)], "]: "); i > 0 {
+		return line[i+len("]: "):]
+	}
+	return line
+}

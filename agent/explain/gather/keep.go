@@ -2,6 +2,8 @@ package gather
 
 import (
 	"context"
+	"errors"
+	"io/fs"
 	"sync"
 	"time"
 
@@ -45,7 +47,10 @@ func (f From) Files(ctx context.Context, s *evidence.Snapshot) (out []File) {
 // fileOf makes a file of what was read of it.
 func fileOf(name, what string, text []byte, err error) File {
 	f := File{Name: name, What: what, Text: text}
-	if err != nil {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		f.Text, f.Why = nil, "there is none"
+	case err != nil:
 		_, f.Why = WhyNot(err)
 		f.Text = nil
 	}

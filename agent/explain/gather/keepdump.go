@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // maxKeptDump bounds the stacks that are kept, in bytes.
@@ -85,7 +86,11 @@ func keptStacks(text []byte) []byte {
 		default:
 			continue
 		}
-		out.WriteString(redact.Text(line) + "\n")
+		place, tab := strings.CutPrefix(line, "\t")
+		if tab {
+			out.WriteByte('\t')
+		}
+		out.WriteString(words.Clean(redact.Text(place)) + "\n")
 	}
 	return out.Bytes()
 }

@@ -26,7 +26,7 @@ func init() {
 	for key := range strings.FieldsSeq(`pod pods podUID podUid podID podName uid node nodeName kubeletVersion container containerName
 		containerID podSandboxID sandboxID image volumeName volume mountPath source type event phase workType updateType reason
 		exitCode gracePeriod gracePeriodSeconds gracePeriodOverride podIsTerminal isTerminal probeType probeResult statusVersion
-		duration podStartSLOduration podStartE2EDuration attempt restartCount count static terminating path`) {
+		duration podStartSLOduration podStartE2EDuration attempt restartCount count static terminating`) {
 		keptKeys[key] = true
 	}
 }
@@ -85,12 +85,12 @@ func (k *kept) endEntry() {
 	if !ok {
 		return
 	}
-	fmt.Fprintf(&k.out, "%c%s       0 %s] ", e.Level, e.Time.Format("0102 15:04:05.000000"), e.Where)
+	head := fmt.Sprintf("%c%s       0 %s] ", e.Level, e.Time.Format("0102 15:04:05.000000"), e.Where)
 	if !e.Structured {
-		k.out.WriteString(logged(e.Message) + "\n")
+		k.out.WriteString(head + keptMessage(e.Message) + "\n")
 		return
 	}
-	fmt.Fprintf(&k.out, "%q", logged(e.Message))
+	values, shown, left := "", 0, 0
 	for key, value := range e.Values() {
 		switch {
 		case keptErrors[key]:
@@ -99,10 +99,32 @@ func (k *kept) endEntry() {
 			value = message(value)
 		default:
 			value = redact.Redacted
+			left++
 		}
-		fmt.Fprintf(&k.out, " %s=%q", key, value)
+		shown++
+		values += fmt.Sprintf(" %s=%q", key, value)
 	}
-	k.out.WriteString("\n")
+	if e.Level == 'I' && shown > 0 && shown == left {
+		return // such as the line of a request: nothing is left that names anything
+	}
+	fmt.Fprintf(&k.out, "%s%q%s\n", head, keptMessage(e.Message), values)
+}
+
+// inQuotes matches what a message quotes, and quotedName a quoted name or id.
+var (
+	inQuotes   = regexp.MustCompile(`"(?:[^"\\]|\\.)*"?`)
+	quotedName = regexp.MustCompile(`^"[A-Za-z0-9._/:@~-]*"$`)
+)
+
+// keptMessage returns a message as it may leave. What it quotes may be anything, such as the answer to a probe: only
+// names and ids are kept.
+func keptMessage(text string) string {
+	return logged(inQuotes.ReplaceAllStringFunc(text, func(quoted string) string {
+		if quotedName.MatchString(quoted) {
+			return quoted
+		}
+		return redact.Redacted
+	}))
 }
 
 // ofRuntime matches a line of a runtime, up to the end of its message.
