@@ -20,15 +20,14 @@ const Stdin = "-"
 type input struct {
 	name string
 	file *os.File
+	// member is its path in an archive or a directory.
+	member string
 	// written is when the file was last written to: no entry is later.
 	written time.Time
 }
 
 // openInput opens a file. What cannot be read twice is copied first, to a file that is gone when podstep ends.
 func openInput(name string) (*input, error) {
-	if name == Stdin {
-		return spool("standard input", os.Stdin)
-	}
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, err
@@ -38,17 +37,14 @@ func openInput(name string) (*input, error) {
 	case err != nil:
 		f.Close()
 		return nil, err
-	case info.IsDir():
-		f.Close()
-		return nil, fmt.Errorf("read %s: it is a directory; name the files in it", name)
 	case !info.Mode().IsRegular():
 		defer f.Close()
-		return spool(name, f)
+		return spool(name, f, time.Now())
 	}
 	return &input{name: name, file: f, written: info.ModTime()}, nil
 }
 
-func spool(name string, from io.Reader) (*input, error) {
+func spool(name string, from io.Reader, written time.Time) (*input, error) {
 	f, err := os.CreateTemp("", "podstep-log-")
 	if err != nil {
 		return nil, fmt.Errorf("copy %s: %w", name, err)
@@ -61,7 +57,7 @@ func spool(name string, from io.Reader) (*input, error) {
 		f.Close()
 		return nil, fmt.Errorf("copy %s: %w", name, err)
 	}
-	return &input{name: name, file: f, written: time.Now()}, nil
+	return &input{name: name, file: f, written: written}, nil
 }
 
 // open returns the text of the log from its beginning on, unpacked.
@@ -69,24 +65,34 @@ func (in *input) open() (io.ReadCloser, error) {
 	if _, err := in.file.Seek(0, io.SeekStart); err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.name, err)
 	}
-	b := bufio.NewReaderSize(in.file, 256<<10)
-	begin, err := b.Peek(4)
-	if err != nil && !errors.Is(err, io.EOF) {
+	text, err := unpack(bufio.NewReaderSize(in.file, 256<<10))
+	if err != nil {
 		return nil, fmt.Errorf("read %s: %w", in.name, err)
+	}
+	return text, nil
+}
+
+// unpack returns a text that may be packed.
+func unpack(b *bufio.Reader) (io.ReadCloser, error) {
+	begin, err := b.Peek(6)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
 	}
 	switch {
 	case bytes.HasPrefix(begin, []byte{0x1f, 0x8b}):
 		z, err := gzip.NewReader(b)
 		if err != nil {
-			return nil, fmt.Errorf("unpack %s: %w", in.name, err)
+			return nil, fmt.Errorf("unpack it: %w", err)
 		}
 		return z, nil
 	case bytes.HasPrefix(begin, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		z, err := zstd.NewReader(b, zstd.WithDecoderMaxMemory(128<<20), zstd.WithDecoderConcurrency(1))
 		if err != nil {
-			return nil, fmt.Errorf("unpack %s: %w", in.name, err)
+			return nil, fmt.Errorf("unpack it: %w", err)
 		}
 		return z.IOReadCloser(), nil
+	case bytes.HasPrefix(begin, []byte("\xfd7zXZ\x00")):
+		return nil, errors.New("it is packed with xz, which podstep does not unpack; unpack it first")
 	}
 	return io.NopCloser(b), nil
 }

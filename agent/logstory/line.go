@@ -100,13 +100,13 @@ func (r *reader) parse(line string) (e entry, ok bool) {
 	}
 	text, at := line, time.Time{}
 	switch line[0] {
-	case 'I', 'W', 'E', 'F', 't', '\t', ' ':
+	case 'I', 'W', 'E', 't', '\t', ' ':
 	case '{':
 		if text, at, ok = klog.FromJournal(line); !ok {
 			return r.fromJSON(line)
 		}
 	default:
-		text = afterSyslog(line)
+		text = klog.AfterSyslog(line)
 	}
 	if r.held && !r.next.runtime && klog.Continues(text) {
 		if len(r.next.text)+len(text) < maxEntry {
@@ -136,14 +136,4 @@ func (r *reader) entryOf(text string) (e entry, ok bool) {
 func (r *reader) fromJSON(line string) (e entry, ok bool) {
 	k, ok := klog.Parse(line, r.clock.near)
 	return entry{at: k.Time, text: line}, ok
-}
-
-// afterSyslog returns what a program wrote, without the date, host, program and process with which a journal begins
-// its lines.
-func afterSyslog(line string) string {
-	const maxPrefix = 256
-	if i := strings.Index(line[:min(len(line), maxPrefix)], "]: "); i > 0 {
-		return line[i+len("]: "):]
-	}
-	return line
 }

@@ -23,7 +23,8 @@ type Options struct {
 	Near time.Time
 	// Zone is the zone of the node's clock, which klog's text does not have either; nil: this machine's.
 	Zone *time.Location
-	// Node is the node's name; empty: as the kubelet's log has it.
+	// Node is the node's name; empty: as the kubelet's log has it. Of an archive or a directory with logs of several
+	// nodes it chooses one: the name of the directory with its logs.
 	Node string
 	// Since and Until bound the entries that are told; the zero time: no bound.
 	Since, Until time.Time
@@ -38,6 +39,7 @@ type Source struct {
 	until    time.Time
 	inputs   []*input
 	queue    []*pending
+	again    again
 	// closers are the readers of the inputs that are unpacked.
 	closers []io.Closer
 }
@@ -65,25 +67,15 @@ func Open(names []string, o Options) (*Source, error) {
 func (s *Source) open(names []string, o *Options) error {
 	found := &survey{}
 	for _, name := range names {
-		in, err := openInput(name)
+		inputs, err := openInputs(name, o.Node)
 		if err != nil {
 			return err
 		}
-		s.inputs = append(s.inputs, in)
-		text, err := in.open()
-		if err != nil {
+		s.inputs = append(s.inputs, inputs...)
+	}
+	for _, in := range s.inputs {
+		if err := found.readInput(in, o); err != nil {
 			return err
-		}
-		lines := found.kubelet + found.runtime
-		entries := readAhead(newReader(text, in.clock(o)))
-		err = found.read(entries)
-		entries.Close()
-		text.Close()
-		if err != nil {
-			return fmt.Errorf("read %s: %w", in.name, err)
-		}
-		if found.kubelet+found.runtime == lines {
-			return fmt.Errorf("%s: %w", in.name, ErrNoLog)
 		}
 	}
 	s.header = headerOf(found, names, o.Node)
@@ -91,6 +83,26 @@ func (s *Source) open(names []string, o *Options) error {
 	s.reporter = newReporter(found, s.events)
 	s.events.pods = s.reporter.pods
 	return s.start(o)
+}
+
+// readInput looks at all entries of a log.
+func (s *survey) readInput(in *input, o *Options) error {
+	text, err := in.open()
+	if err != nil {
+		return err
+	}
+	defer text.Close()
+	lines := s.kubelet + s.runtime
+	entries := readAhead(newReader(text, in.clock(o)))
+	err = s.read(entries)
+	entries.Close()
+	switch {
+	case err != nil:
+		return fmt.Errorf("read %s: %w", in.name, err)
+	case s.kubelet+s.runtime == lines:
+		return fmt.Errorf("%s: %w", in.name, ErrNoLog)
+	}
+	return nil
 }
 
 // clock returns what is known of the clock of a log.
@@ -151,7 +163,7 @@ func (s *Source) Next() (*agentpb.Batch, error) {
 			}
 		}
 		p := s.queue[first]
-		if (s.since.IsZero() || !p.next.at.Before(s.since)) && (s.until.IsZero() || !p.next.at.After(s.until)) {
+		if !(len(s.inputs) > 1 && s.again.isKnown(p)) && (s.since.IsZero() || !p.next.at.Before(s.since)) && (s.until.IsZero() || !p.next.at.After(s.until)) {
 			s.reporter.add(&p.next)
 		}
 		ok, err := p.advance()

@@ -21,11 +21,13 @@ type logFlags struct {
 	logs         []string
 	year         int
 	zone         string
+	node         string
 	since, until string
 }
 
 func (f *logFlags) add(cmd *cobra.Command, use string) {
 	cmd.Flags().StringArrayVar(&f.logs, "log", nil, use)
+	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` of the node; of a directory or archive with logs of several nodes: that of the directory with its logs")
 	cmd.Flags().IntVar(&f.year, "node-year", 0, "the `YEAR` of the end of the kubelet's log, which has none (default: that in which the file was written to last)")
 	cmd.Flags().StringVar(&f.zone, "node-zone", "", "the time `ZONE` of the kubelet's log, such as UTC or Europe/Berlin (default: that of this machine)")
 	cmd.Flags().StringVar(&f.since, "since", "", "of logs, leave out what is older: a `TIME` as 2026-11-25T15:06:00, or as 15:06 of the last day")
@@ -34,7 +36,7 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 
 // given reports whether a flag is given that only logs have.
 func (f *logFlags) given() bool {
-	return f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
+	return f.year != 0 || f.zone != "" || f.since != "" || f.until != "" || f.node != ""
 }
 
 // open opens a trace file, the story in a bundle, or logs.
@@ -59,12 +61,13 @@ func (f *logFlags) open(names ...string) (trace.Recording, error) {
 	}
 	if t, is := r.(*trace.Reader); is && err == nil && f.given() {
 		t.Close()
-		return nil, usagef("%s is a trace; --node-year, --node-zone, --since and --until are for logs", nameOfLogs(all))
+		return nil, usagef("%s is a trace; --node, --node-year, --node-zone, --since and --until are for logs", nameOfLogs(all))
 	}
 	return r, err
 }
 
 func (f *logFlags) options() (o logstory.Options, err error) {
+	o.Node = f.node
 	zone := time.Local
 	if f.zone != "" {
 		if zone, err = time.LoadLocation(f.zone); err != nil {
