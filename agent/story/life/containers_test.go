@@ -306,3 +306,28 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestLoopByTurnError: a probe that sees no more of a crash loop than the errors of turns, such as a log, has one trouble
+// from the first of them on, also while the container is up again.
+func TestLoopByTurnError(t *testing.T) {
+	s := newScript(t, infoOf(t, woven))
+	s.worker(func() {
+		var began int64
+		for range 4 {
+			s.turn(`failed to "StartContainer" for "app" with CrashLoopBackOff: "back-off 10s restarting failed container"`, nil)
+			got, since := s.lives.State(s.pod(), int64(s.now))
+			if began == 0 {
+				began = since
+			}
+			if got != Retrying && got != Stuck || since != began {
+				t.Fatalf("it is %v since %v, and failed since %v", got, since, began)
+			}
+			s.now += time.Minute
+			s.turn("", func() { s.container("app", "", nil) })
+			if got, since := s.lives.State(s.pod(), int64(s.now)); got != Retrying || since != began {
+				t.Fatalf("up again it is %v since %v, and failed since %v", got, since, began)
+			}
+			s.now += time.Minute
+		}
+	})
+}

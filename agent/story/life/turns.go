@@ -3,6 +3,7 @@ package life
 import (
 	"bytes"
 	"cmp"
+	"regexp"
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/wire"
@@ -153,6 +154,20 @@ func (l *Lives) up(p *Pod, sp *history.Span, now int64) {
 	p.At, p.Step, p.Since = sp.Parent, parent.Step, now
 }
 
+// inCrashLoop matches what the error of a turn has of each container that waits for the back-off of a crash loop
+// (pkg/kubelet/container/sync_result.go).
+var inCrashLoop = regexp.MustCompile(`failed to "StartContainer" for "([^"]*)" with CrashLoopBackOff`)
+
+// loopsBy notes which containers are in a crash loop by the error of a turn. A probe may see no more of it.
+func (p *Pod) loopsBy(turnError []byte) {
+	if !bytes.Contains(turnError, []byte("CrashLoopBackOff")) {
+		return
+	}
+	for _, m := range inCrashLoop.FindAllSubmatch(turnError, maxContainers) {
+		p.change(string(m[1]), func(c *Container) { c.waits(CrashBackOff, c.Until) })
+	}
+}
+
 func (p *Pod) turnEnds(r *history.Record) {
 	p.Turning, p.looked, p.At, p.Since = false, true, None, r.Time
 	if r.Header.HasError {
@@ -162,6 +177,7 @@ func (p *Pod) turnEnds(r *history.Record) {
 		}
 		p.troubled(from, r.Time)
 		p.fails(r.Pos, p.FailStep)
+		p.loopsBy(r.Header.ErrorText)
 		return
 	}
 	if p.Failed != None {
