@@ -40,6 +40,9 @@ type Options struct {
 	// delve probe attaches one of its own, if RiskKubelet allows it.
 	Delve       string
 	RiskKubelet bool
+	// RaiseVerbosity is the -v to which the kubelet's is raised, for RaiseFor; 0: it is not.
+	RaiseVerbosity int
+	RaiseFor       time.Duration
 	// Metrics is where to serve metrics, an address of metrics.Address; empty: nowhere.
 	Metrics string
 	// State is the directory of the state of takeovers; empty: the usual one.
@@ -89,9 +92,14 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 		}
 	}
 	s.target = newTarget(ctx, &s.o)
-	if err := s.host(c); err != nil {
+	s.target.note = s.note
+	if err := s.raise(ctx); err != nil {
 		return nil, errors.Join(err, s.scrape.Stop(ctx))
 	}
+	if err := s.host(c); err != nil {
+		return nil, errors.Join(err, s.putBack(ctx), s.scrape.Stop(ctx))
+	}
+	s.noteRaised()
 	if err := s.startProbes(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(ctx))
 	}
@@ -122,7 +130,6 @@ func (s *Session) host(c *probes.Catalogue) error {
 	if err != nil {
 		return errors.Join(err, l.Close())
 	}
-	s.target.note = s.note
 	s.server = agent.Serve(s.agent, l)
 	following, cancel := context.WithCancel(context.Background())
 	s.unfollow = cancel
@@ -184,6 +191,7 @@ func (s *Session) Stop(ctx context.Context) error {
 }
 
 func (s *Session) detach(ctx context.Context) error {
+	back := s.putBack(ctx)
 	s.agent.Close()
 	s.server.Stop()
 	errs := make([]error, len(s.hosts), len(s.hosts)+1)
@@ -194,7 +202,7 @@ func (s *Session) detach(ctx context.Context) error {
 	wg.Wait()
 	s.unfollow()
 	s.following.Wait()
-	return errors.Join(append(errs, s.target.owed.pay(ctx), s.scrape.Stop(ctx))...)
+	return errors.Join(append(errs, back, s.target.owed.pay(ctx), s.scrape.Stop(ctx))...)
 }
 
 // note writes to the person at the terminal, and puts the text into the node's story.
@@ -202,7 +210,9 @@ func (s *Session) note(text string, err error) {
 	if err != nil {
 		text = fmt.Sprintf("%s: %v", text, err)
 	}
-	s.agent.Note(text)
+	if s.agent != nil {
+		s.agent.Note(text)
+	}
 	s.printf("%s", text)
 }
 

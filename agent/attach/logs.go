@@ -79,10 +79,10 @@ func (t *Target) seenBetter(s *probes.Step) bool {
 // hosts reports whether there is a probe of that name.
 func (t *Target) hosts(name string) bool { return slices.Contains(t.hosted, name) }
 
-// verbosity returns the kubelet's -v, as its flags have it.
+// verbosity returns the kubelet's -v, as its flags have it, or as podstep has raised it.
 func (t *Target) verbosity() int {
 	v, _ := strconv.Atoi(t.current().Flags["v"])
-	return v
+	return max(v, t.raising.verbosity())
 }
 
 // logs publishes the calls that logs show as events of the agent.
@@ -125,6 +125,11 @@ const logTurn = 100 * time.Millisecond
 func (p *logs) Start(_ context.Context, h *Host) error {
 	p.host = h
 	p.live = logstory.NewLive(time.Now(), p.target.verbosity(), (*knownPods)(p), (*logCalls)(p))
+	p.target.raising.onVerbosity(func(v int) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.live.SetVerbosity(v)
+	})
 	p.follow("kubelet", p.found.kubelet, p.found.kubeletErr)
 	p.follow("runtime", p.found.runtime, p.found.runtimeErr)
 	p.ran.Add(1)

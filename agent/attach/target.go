@@ -42,6 +42,7 @@ type Target struct {
 	specs       specs
 	reports     reports
 	lives       lives // of the kubelet
+	raising     raising
 	owed        owed
 }
 

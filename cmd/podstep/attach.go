@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -31,6 +33,8 @@ type attachFlags struct {
 	tier     int
 	delve    string
 	risk     bool
+	raise    int
+	raiseFor *period
 }
 
 const attachLong = `Comes between a running kubelet and its container runtime, and opens the screen.
@@ -65,6 +69,10 @@ With --probe log,api podstep follows what the kubelet and containerd log: a file
 which their standard error goes, or the journal. It takes no right inside of the
 kubelet. It shows what the kubelet's -v lets it log; see docs/log.md.
 
+With --raise-verbosity the kubelet logs with a higher -v for the time of --for. Then
+podstep puts the old one back. So it does when it ends, and a process of its own
+does if podstep is killed. This takes the right to update nodes/proxy.
+
 These are probes, and --probe chooses among them. If one cannot start, or
 fails later, podstep reports that and the others go on. --passive leaves out those
 that stand in the path of the kubelet's calls: podstep then shows only what
@@ -85,6 +93,7 @@ func (a *app) attach() *cobra.Command {
   sudo podstep attach --no-tui &
   sudo podstep attach --probe api,kubelet
   sudo podstep attach --probe log,api
+  sudo podstep attach --probe log,api --raise-verbosity 4 --for 2m
   sudo podstep attach --allow-holds
   sudo podstep attach --passive
   sudo podstep attach --no-tui --metrics :9090
@@ -111,6 +120,9 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
 	cmd.Flags().StringVar(&f.delve, "delve", "", "let the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
 	cmd.Flags().BoolVar(&f.risk, "risk-the-kubelet", false, "let the delve probe put breakpoints into the kubelet's code; of variables only numbers and listed texts are shown")
+	cmd.Flags().IntVar(&f.raise, "raise-verbosity", 0, "make the kubelet log with -v=`N`, at most 6, for the time of --for")
+	f.raiseFor = newPeriod("--for 2m")
+	f.raiseFor.add(cmd, "for", "how long the kubelet logs more, at most 30m (default: 2m)")
 	cmd.Flags().IntVar(&f.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
 }
 
@@ -122,10 +134,15 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if flags.tier != 1 && flags.tier != 2 {
 		return usagef("--tier %d: it is 1 or 2", flags.tier)
 	}
+	raiseFor, err := flags.raising()
+	if err != nil {
+		return err
+	}
 	var screen atomic.Bool
 	options := node.AttachOptions{
 		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
 		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
+		RaiseVerbosity: flags.raise, RaiseFor: raiseFor,
 		Print: func(line string) {
 			if !screen.Load() { // on the screen, the node's story has it
 				a.printf("%s", line)
@@ -143,6 +160,30 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 		defer screen.Store(false)
 		return a.live(ctx, ui, o)
 	})
+}
+
+// defaultRaise is how long the kubelet logs more, and longestRaise for how long at most; highestRaise is the highest -v:
+// from 8 on the kubelet logs the bodies of requests.
+const (
+	defaultRaise = 2 * time.Minute
+	longestRaise = 30 * time.Minute
+	highestRaise = 6
+)
+
+// raising checks the flags about the kubelet's -v, and returns how long it is raised.
+func (f *attachFlags) raising() (time.Duration, error) {
+	switch d := cmp.Or(f.raiseFor.d, defaultRaise); {
+	case f.raise == 0 && f.raiseFor.d != 0:
+		return 0, usagef("--for is how long --raise-verbosity lasts; give that, too")
+	case f.raise < 0 || f.raise > highestRaise:
+		return 0, usagef("--raise-verbosity %d: it is from 1 to %d", f.raise, highestRaise)
+	case d > longestRaise:
+		return 0, usagef("--for %s: it is at most %s", d, longestRaise)
+	case f.raise != 0 && f.readOnly:
+		return 0, usagef("--read-only and --raise-verbosity: that changes what the kubelet logs; leave out one of the two")
+	default:
+		return d, nil
+	}
 }
 
 // printReach reports what each probe that podstep hosts now can do. It returns the names of those that see nothing: the

@@ -16,6 +16,7 @@ func companions() (all []*cobra.Command) {
 		{"relay", "Stand between a kubelet and its runtime for podstep attach", node.Relay},
 		{"holder", "Hold goroutines of a kubelet for podstep attach", node.Holder},
 		{"debugger", "Have Delve look at a kubelet for podstep attach", node.Debugger},
+		{"verbosity", "Put a kubelet's -v back when podstep attach is killed", node.VerbosityGuard},
 		{"rescuer", "Keep a kubelet alive when podstep's debugger process dies", node.Rescuer},
 	} {
 		all = append(all, &cobra.Command{

@@ -21,7 +21,7 @@ func (a *app) restore() *cobra.Command {
 		Long: `Gives runtimes their sockets back after podstep attach and its guard were both
 killed, and removes what they left behind. A podstep that still runs is left
 alone. podstep also lets pods go on that are held inside a kubelet by a podstep
-that has died.
+that has died, and puts back the -v of a kubelet that such a podstep has raised.
 
 podstep finds these sockets in the records of its takeovers. Without a record,
 give SOCKET: the path at which the kubelet finds its runtime.`,
@@ -32,6 +32,7 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 			r := restoring{
 				giveBack: func() ([]node.Restored, error) { return node.Restore(dir, args) },
 				letGo:    func() ([]node.LetGone, error) { return node.LetGo(cmd.Context()) },
+				lower:    func() ([]node.Lowered, error) { return node.Lower(cmd.Context(), dir) },
 			}
 			return a.restoreAll(&out, &r)
 		},
@@ -41,10 +42,11 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 	return cmd
 }
 
-// restoring are the two parts of a restore.
+// restoring are the parts of a restore.
 type restoring struct {
 	giveBack func() ([]node.Restored, error)
 	letGo    func() ([]node.LetGone, error)
+	lower    func() ([]node.Lowered, error)
 }
 
 // restoreAll gives sockets back, and then lets pods go on that are held inside of kubelets. The whole node needs the
@@ -66,7 +68,15 @@ func (a *app) restoreAll(out *format, r *restoring) error {
 	if notHeld != nil {
 		notHeld = fmt.Errorf("let goroutines go on: %w", notHeld)
 	}
-	return joined(err, notHeld)
+	lowered, notLowered := r.lower()
+	for _, l := range lowered {
+		if l.Err != nil {
+			notLowered = errors.Join(notLowered, fmt.Errorf("put the -v of kubelet %d back: %w", l.PID, l.Err))
+			continue
+		}
+		a.printf("kubelet %d logs with -v=%d again", l.PID, l.Old)
+	}
+	return joined(err, notHeld, notLowered)
 }
 
 // joined joins errors. Those of which all has been printed add no empty line.

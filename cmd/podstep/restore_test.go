@@ -33,6 +33,7 @@ func TestRestoreGivesBack(t *testing.T) {
 			var order []string
 			err := a.restoreAll(&format{}, &restoring{
 				giveBack: func() ([]node.Restored, error) { order = append(order, "path"); return x.found, x.giveErr },
+				lower:    func() ([]node.Lowered, error) { return nil, nil },
 				letGo: func() ([]node.LetGone, error) {
 					order = append(order, "goroutines")
 					return []node.LetGone{{PID: 4, Held: 2}}, x.letErr

@@ -31,6 +31,12 @@ func init() {
 	}
 }
 
+// maxEntry bounds one entry of a log, in bytes.
+const maxEntry = 16 << 10
+
+// logged returns a text of a log as it may be shown.
+func logged(text string) string { return message(redact.Logged(text)) }
+
 // keptErrors are the values that are errors.
 var keptErrors = map[string]bool{"err": true, "error": true}
 

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
-	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/klog"
 )
 
@@ -21,6 +20,3 @@ func parseEntry(text string, now time.Time) (evidence.Line, bool) {
 		UID: e.First("podUID", "podUid", "uid"),
 	}, true
 }
-
-// logged returns a text of a log as it may be shown.
-func logged(text string) string { return message(redact.Logged(text)) }

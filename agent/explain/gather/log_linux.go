@@ -155,9 +155,6 @@ func (c *chosen) addLine(line string, at time.Time) {
 	c.open, c.at = line, at
 }
 
-// maxEntry bounds one entry of a log, in bytes.
-const maxEntry = 16 << 10
-
 // endEntry ends the open entry, and keeps it if the filter does.
 func (c *chosen) endEntry() {
 	text := c.open

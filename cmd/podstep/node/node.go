@@ -3,7 +3,10 @@
 // podstep for another system these commands fail and say where to run them instead.
 package node
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // AttachOptions say what to attach to, and how.
 type AttachOptions struct {
@@ -33,8 +36,17 @@ type AttachOptions struct {
 	RiskKubelet bool
 	// Tier is the tier of steps that the uprobe probe looks at, besides the lower ones.
 	Tier int
+	// RaiseVerbosity is the -v to which the kubelet's is raised, for RaiseFor; 0: it is not.
+	RaiseVerbosity int
+	RaiseFor       time.Duration
 	// Print gets messages, a line each.
 	Print func(line string)
+}
+
+// Lowered is a kubelet of which a raised -v was put back to Old, or why it was not.
+type Lowered struct {
+	PID, Old int
+	Err      error
 }
 
 // LetGone is a kubelet in which held goroutines were let go.

@@ -34,6 +34,8 @@ func Restore(string, []string) ([]Restored, error) {
 
 func LetGo(context.Context) ([]LetGone, error) { return nil, nil }
 
+func Lower(context.Context, string) ([]Lowered, error) { return nil, nil }
+
 func Guard() error {
 	return needsLinux("guard", "it gives a runtime its socket back", "podstep attach starts it on the node")
 }
@@ -44,6 +46,10 @@ func Relay() error {
 
 func Debugger() error {
 	return needsLinux("debugger", "it has Delve stop a kubelet", "podstep attach starts it on the node")
+}
+
+func VerbosityGuard() error {
+	return needsLinux("verbosity", "it puts a kubelet's -v back", "podstep attach starts it on the node")
 }
 
 func Rescuer() error {

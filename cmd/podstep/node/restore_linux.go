@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/podstep/podstep/agent/attach/verbosity"
 	"github.com/podstep/podstep/probes/cri/relayproc"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/delve"
@@ -64,6 +65,23 @@ func Relay() error {
 		return errors.New("")
 	}
 	return nil
+}
+
+// VerbosityGuard runs the process that puts a kubelet's -v back.
+func VerbosityGuard() error {
+	if verbosity.Main() != 0 {
+		return errors.New("")
+	}
+	return nil
+}
+
+// Lower puts back what podsteps that have died, and their guards, have left raised of the kubelets' -v.
+func Lower(ctx context.Context, dir string) (out []Lowered, err error) {
+	all, err := verbosity.Restore(ctx, dir)
+	for _, r := range all {
+		out = append(out, Lowered(r))
+	}
+	return out, err
 }
 
 // Debugger runs the process that has Delve in it.
