@@ -65,7 +65,7 @@ func (s *survey) add(e *entry) {
 	s.kubelet++
 	for _, rule := range theRules().of(e) {
 		s.verbosity = max(s.verbosity, rule.V)
-		if rule.hasUID {
+		if rule.hasUID && !s.isNamed(e.text) {
 			s.learnUID(rule, e)
 		}
 	}
@@ -93,7 +93,10 @@ func (s *survey) sandbox(e *entry) {
 // itself.
 func (s *survey) learn(e *entry) {
 	switch {
-	case strings.Contains(e.text, "podUID") && strings.Contains(e.text, "pod"):
+	case strings.Contains(e.text, "podUID"):
+		if s.isNamed(e.text) {
+			return
+		}
 		if k, ok := s.parse(e); ok {
 			if name, uid := k.Text("pod"), k.Text("podUID"); strings.Contains(name, "/") && uid != "" {
 				s.saw(name, uid, e.at)
@@ -108,6 +111,15 @@ func (s *survey) learn(e *entry) {
 			s.node = k.Text("node")
 		}
 	}
+}
+
+// isNamed reports whether a line names a pod by its name and by the UID that is known for it. It looks at no more than it
+// must: most lines do.
+func (s *survey) isNamed(text string) bool {
+	_, rest, ok := strings.Cut(text, ` pod="`)
+	name, _, end := strings.Cut(rest, `"`)
+	known := s.names[name]
+	return ok && end && len(known) > 0 && strings.Contains(text, known[len(known)-1].uid)
 }
 
 // learnUID takes the pod that a line names in its values, with the UID in its text.
