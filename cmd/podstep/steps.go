@@ -190,12 +190,30 @@ type stepJSON struct {
 	Timers    []string     `json:"timers"`
 	Fields    []string     `json:"fields"`
 	Results   []string     `json:"results"`
+	// Log are the lines that the kubelet writes to its log at the step.
+	Log []stepLogJSON `json:"log,omitempty"`
 	// Has and Missing are set if a kubelet was looked at.
 	Has     *bool  `json:"has,omitempty"`
 	Missing string `json:"missing,omitempty"`
 	// Probes are set if an agent was asked. They say what each probe can do at the step, if it
 	// says anything of it.
 	Probes []reach.Ability `json:"probes,omitempty"`
+}
+
+// stepLogJSON is a line of the kubelet's log: from which -v on it is written, what message it has, and whether it shows
+// that the call begins (enter), ends (exit), fails (failed), or happens (note).
+type stepLogJSON struct {
+	V       int    `json:"v"`
+	Message string `json:"message"`
+	At      string `json:"at"`
+	Until   string `json:"until,omitempty"`
+}
+
+func stepLog(s *probes.Step) (out []stepLogJSON) {
+	for _, l := range s.Log {
+		out = append(out, stepLogJSON{l.V, l.Message, string(l.At), l.Until})
+	}
+	return out
 }
 
 type stepHoldJSON struct {
@@ -211,6 +229,7 @@ func newStepJSON(s *probes.Step, lang string) stepJSON {
 		Seen: string(s.Seen), Symbol: s.Symbol, Closure: s.Closure, File: s.File, Goroutine: s.Goroutine,
 		Hold:   stepHoldJSON{string(s.Hold.Enter), string(s.Hold.Exit), in(lang, s.Hold.Why)},
 		Timers: append([]string{}, s.Timers...), Fields: fieldNames(s.Fields), Results: fieldNames(s.Results),
+		Log: stepLog(s),
 	}
 }
 
@@ -240,7 +259,7 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 		header = append(header, "PROBES")
 	}
 	if wide {
-		header = append(header, "GOROUTINE", "TIMERS", "FUNCTION", "FILE")
+		header = append(header, "GOROUTINE", "TIMERS", "LOG", "FUNCTION", "FILE")
 	}
 	header = append(header, "TITLE")
 	var rows [][]string
@@ -253,11 +272,25 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 			row = append(row, reach.Words(s.Probes))
 		}
 		if wide {
-			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), shortSymbol(s), s.File)
+			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), logFrom(s.Log), shortSymbol(s), s.File)
 		}
 		rows = append(rows, append(row, s.Title))
 	}
 	table(w, header, rows)
+}
+
+// logFrom returns from which -v on the kubelet's log shows the step; empty: it never does.
+func logFrom(lines []stepLogJSON) string {
+	best := -1
+	for _, l := range lines {
+		if l.Until == "" && (best < 0 || l.V < best) {
+			best = l.V
+		}
+	}
+	if best < 0 {
+		return ""
+	}
+	return "-v=" + strconv.Itoa(best)
 }
 
 // holdRule says in a word where the step can be held.

@@ -22,6 +22,8 @@ type Detail struct {
 	Either []int
 	// Args and Results are the step's values in the kubelet's words.
 	Args, Results []Value
+	// Logged are the lines that the kubelet's log has of the step: each message, under the -v that it takes.
+	Logged []Value
 	// Request and Response are a CRI call's, as lines of YAML.
 	Request, Response []string
 	// Missing names the values that no probe reads, and the probes that do not read them.
@@ -46,7 +48,7 @@ type Detail struct {
 func (d *Detail) Lines() int {
 	const usualWidth = 60
 	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
-	all := [][]Value{d.Args, d.Results}
+	all := [][]Value{d.Args, d.Results, d.Logged}
 	for i := range d.Sights {
 		n++
 		all = append(all, d.Sights[i].Values)

@@ -103,6 +103,7 @@ func (s *State) aboutStep(id history.StepID, v *view, d *screen.Detail) {
 	if st.About != nil {
 		d.Text = s.lang.In(st.About.Text)
 		d.Goroutine = st.About.Goroutine
+		d.Logged = logged(st.About)
 	}
 	if !v.knows().Workers {
 		d.Goroutine = "" // nobody sees whose call it is
@@ -115,6 +116,16 @@ func (s *State) aboutStep(id history.StepID, v *view, d *screen.Detail) {
 		d.Error = s.lang.In(words.Text("No probe sees the step: ", "没有探针能看到这一步：")) + why
 	}
 	d.Hold = wording.HoldCost(s.lang, s.h, id, v.at)
+}
+
+// logged returns the lines that a kubelet of the catalogue's version writes to its log at a step.
+func logged(st *probes.Step) (out []screen.Value) {
+	for _, l := range st.Log {
+		if l.Until == "" {
+			out = append(out, screen.Value{Name: "-v=" + strconv.Itoa(l.V), Text: strings.TrimSuffix(l.Message, "*")})
+		}
+	}
+	return out
 }
 
 func (s *State) noteDetail(n *line, v *view, d *screen.Detail) {

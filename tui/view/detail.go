@@ -117,6 +117,7 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	}
 	part(wrapped(rest, min(w, 96), 0, inkMuted))
 	part(f.factLines(d, w))
+	part(f.valueLines(wordLogged, d.Logged, w))
 	return lines
 }
 

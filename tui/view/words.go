@@ -48,6 +48,7 @@ var (
 	wordAnswer      = probes.Text{En: "answer", Zh: "应答"}
 	wordArguments   = probes.Text{En: "arguments", Zh: "参数"}
 	wordResults     = probes.Text{En: "results", Zh: "结果"}
+	wordLogged      = probes.Text{En: "in the kubelet's log", Zh: "kubelet 日志中"}
 	wordSeenBy      = probes.Text{En: "seen by", Zh: "看到它的探针"}
 	wordNotRead     = probes.Text{En: "not read", Zh: "未读取"}
 	wordWhichCall   = probes.Text{En: "one of these calls; it is not known which", Zh: "是其中一处调用；不知道是哪一处"}
