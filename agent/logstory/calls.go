@@ -17,7 +17,7 @@ func (t *reporter) addCRI(c *criLine, at time.Time) {
 		t.addPull(step, c, at)
 		return
 	}
-	p := t.podOf(c)
+	p := t.podOf(c, at)
 	if p == nil {
 		return
 	}
@@ -41,6 +41,9 @@ func (t *reporter) addCRI(c *criLine, at time.Time) {
 
 func (t *reporter) beginCRI(step *probes.Step, p *pod, c *criLine, which string, at time.Time) {
 	values := map[string]string{"podSandboxID": c.sandbox, "container": c.container, "containerID": c.id}
+	if c.method == "RunPodSandbox" {
+		values = nil // CRI-O's line names the infra container
+	}
 	if c.method == "StopPodSandbox" || c.method == "RemovePodSandbox" {
 		values["podSandboxID"] = c.id
 	}
@@ -55,6 +58,9 @@ func (t *reporter) beginCRI(step *probes.Step, p *pod, c *criLine, which string,
 
 // which tells the calls of a method apart that go on at one time for one pod.
 func (c *criLine) which() string {
+	if c.request != "" {
+		return c.request
+	}
 	switch c.method {
 	case "RunPodSandbox":
 		return c.uid
@@ -65,7 +71,10 @@ func (c *criLine) which() string {
 }
 
 // podOf returns the pod that a call is about.
-func (t *reporter) podOf(c *criLine) *pod {
+func (t *reporter) podOf(c *criLine, at time.Time) *pod {
+	if c.name != "" && c.uid == "" {
+		return t.pods.named(c.namespace+"/"+c.name, at, c.method == "RunPodSandbox")
+	}
 	switch c.method {
 	case "RunPodSandbox":
 		return t.pods.get(c.uid, c.namespace+"/"+c.name)

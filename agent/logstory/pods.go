@@ -100,17 +100,20 @@ func (p *pods) of(f *found, list string, at time.Time, isNew bool) (out []*pod) 
 		return nil
 	}
 	for _, name := range names {
-		uid := p.survey.uidAt(name, at, isNew)
-		if uid == "" {
-			uid = p.others.UID(name)
-		}
-		if uid != "" {
-			if q := p.get(uid, name); q != nil {
-				out = append(out, q)
-			}
+		if q := p.named(name, at, isNew); q != nil {
+			out = append(out, q)
 		}
 	}
 	return out
+}
+
+// named returns the pod that has a name, NAMESPACE/NAME, at a time; nil: no line has its UID. isNew: it is new.
+func (p *pods) named(name string, at time.Time, isNew bool) *pod {
+	uid := p.survey.uidAt(name, at, isNew)
+	if uid == "" {
+		uid = p.others.UID(name)
+	}
+	return p.get(uid, name)
 }
 
 // ofID returns the pod of a sandbox or container; nil: it is not known.

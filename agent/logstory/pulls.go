@@ -17,6 +17,7 @@ type pull struct {
 	step    *probes.Step
 	began   time.Time // of the runtime's line; zero: there was none
 	started bool      // its call is open
+	request string    // of CRI-O, whose line of the end does not name the image
 }
 
 // maxPulls bounds the images that are remembered.
@@ -52,8 +53,12 @@ func (t *reporter) startPull(image string, k *pull) {
 
 // addPull makes the events of a line of the runtime about a pull.
 func (t *reporter) addPull(step *probes.Step, c *criLine, at time.Time) {
+	if c.ended && c.image == "" {
+		c.image = t.pulls.requested(c.request)
+	}
 	k := t.pull(c.image)
 	if !c.ended {
+		k.request = c.request
 		k.step, k.began = step, at
 		t.startPull(c.image, k)
 		return
@@ -66,4 +71,14 @@ func (t *reporter) addPull(step *probes.Step, c *criLine, at time.Time) {
 		t.finishStep(step, k.pod, c.image, at, results, c.err)
 	}
 	delete(t.pulls, c.image)
+}
+
+// requested returns the image that CRI-O pulls by a request; empty: it is not known.
+func (p pulls) requested(request string) string {
+	for image, k := range p {
+		if k.request == request {
+			return image
+		}
+	}
+	return ""
 }

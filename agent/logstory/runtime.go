@@ -10,7 +10,7 @@ import (
 // The lines of containerd at its default level, from its package internal/cri/instrument: each call of the CRI that
 // changes something has a line when it begins, and one when it ends.
 
-// runtimeTime reads the time with which a line of containerd begins.
+// runtimeTime reads the time with which a line of containerd or of CRI-O begins.
 func runtimeTime(line string) (at time.Time, ok bool) {
 	rest, ok := strings.CutPrefix(line, `time="`)
 	if !ok {
@@ -19,6 +19,10 @@ func runtimeTime(line string) (at time.Time, ok bool) {
 	text, _, ok := strings.Cut(rest[:min(len(rest), 64)], `"`)
 	if !ok {
 		return at, false
+	}
+	const date = len("2006-01-02")
+	if len(text) > date && text[date] == ' ' { // CRI-O writes a blank
+		text = text[:date] + "T" + text[date+1:]
 	}
 	at, err := time.Parse(time.RFC3339Nano, text)
 	return at.UTC(), err == nil
@@ -39,6 +43,8 @@ type criLine struct {
 	image     string
 	attempt   int
 	timeout   time.Duration
+	// request tells CRI-O's calls apart: both ends of a call have it.
+	request string
 }
 
 var (
@@ -53,11 +59,14 @@ var (
 // criVerbs are the beginnings of the lines that are read.
 var criVerbs = []string{"RunPodSandbox ", "CreateContainer ", "StartContainer ", "StopContainer ", "StopPodSandbox ", "RemoveContainer ", "RemovePodSandbox ", "PullImage "}
 
-// readCRI reads a line of containerd; ok is false if it is about no call that is a step.
+// readCRI reads a line of containerd or of CRI-O; ok is false if it is about no call that is a step.
 func readCRI(line string) (c criLine, ok bool) {
 	i := strings.Index(line, ` msg="`)
 	if i < 0 {
 		return c, false
+	}
+	if at := strings.Index(line, ofCRIO); at > i {
+		return readCRIO(line[i+len(` msg=`):at], line[at:])
 	}
 	quoted := line[i+len(` msg=`):]
 	for _, verb := range criVerbs {

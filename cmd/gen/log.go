@@ -66,9 +66,9 @@ podstep looks where the standard error of the kubelet, and of the process that s
 What is read:
 
 - the kubelet's log, as text or JSON, by itself or as journalctl prints it, also with -o json;
-- containerd's log at its default level: both ends of each call that changes something;
+- containerd's log, or CRI-O's, at its default level: both ends of each call that changes something;
 - several files of one node, which may overlap, in any order; packed with gzip or zstd; "-" is the standard input;
-- a directory, or a tar, plain or packed, such as of kind export logs, must-gather or sosreport: podstep looks into each file in it, and takes the logs of a kubelet or of containerd. Of logs of several nodes, --node chooses those in the directory with that name. xz is not unpacked.
+- a directory, or a tar, plain or packed, such as of kind export logs, must-gather or sosreport: podstep looks into each file in it, and takes the logs of a kubelet or of a runtime. Of logs of several nodes, --node chooses those in the directory with that name. xz is not unpacked.
 
 klog's text has no year and no zone. podstep takes the year in which the file was written to last, and the zone of this machine; --node-year and --node-zone name others. A journal has both.
 
@@ -85,7 +85,7 @@ What it does not tell:
 - Whether a container is ready is only in the kubelet's log from -v=3 on. Below, a container that was started counts as running.
 - Values that the table does not name are not read: patches, specs and the output of probes may have secrets.
 - Podstep reads the lines of ` + probes.KubernetesVersion + `. In v1.37.1 all of them are the same. In v1.28 to v1.35 three to seven are missing or have fewer values; in v1.25 thirteen.
-- CRI-O's log is not read.
+- CRI-O has a line for the end of a call only if the call did well. podstep reads the lines that the source of CRI-O v1.34 has; it has not run beside one.
 
 ## Steps
 

@@ -27,6 +27,7 @@ Nov 25 15:30:31 node-1 kubelet[20813]: I1125 15:30:31.000000   20813 kubelet.go:
 {"ts":1795358700000,"caller":"kubelet.go:1","msg":"SyncLoop UPDATE","v":2,"source":"api","config":{"password":"hunter2"}}
 time="2026-11-25T15:30:33.1Z" level=info msg="StopContainer for \"c1\" with timeout 30 (s)" env="hunter2"
 time="2026-11-25T15:30:34.1Z" level=error msg="PullImage \"x\" failed" error="denied: password=hunter2"
+time="2026-11-25T15:30:35.1Z" level=info msg="Started container" PID=7 containerID=bbbb description=hunter2 id=0a1b-1 name=/runtime.v1.RuntimeService/StartContainer sandboxID=aaaa
 panic: hunter2
 `
 	got := string(keptLines([]byte(text), time.UTC))
@@ -47,6 +48,7 @@ panic: hunter2
 		`"SyncLoop UPDATE" source="api" config="<redacted>"`,
 		`msg="StopContainer for \"c1\" with timeout 30 (s)"`,
 		`msg="PullImage \"x\" failed" error="denied: password=`,
+		`msg="Started container" containerID=bbbb id=0a1b-1 name=/runtime.v1.RuntimeService/StartContainer sandboxID=aaaa`,
 	} {
 		if i >= len(lines) || !strings.Contains(lines[i], want) {
 			t.Fatalf("line %d is not %s in\n%s", i, want, got)

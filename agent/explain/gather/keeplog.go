@@ -139,6 +139,9 @@ var ofRuntime = regexp.MustCompile(`^time="([^"]*)" level=([a-z]+) msg=("(?:[^"\
 // errorOfRuntime matches the error of such a line.
 var errorOfRuntime = regexp.MustCompile(` error="((?:[^"\\]|\\.)*)"`)
 
+// namesOfRuntime matches what CRI-O puts behind each message of a call: the request, its method, and what it is about.
+var namesOfRuntime = regexp.MustCompile(` (?:id|containerID|sandboxID)=[0-9a-f-]+| name=/runtime\.v1[a-z0-9]*\.\w+/\w+`)
+
 // keptRuntime returns a line of the runtime with its message and its error; empty: it is no such line.
 func keptRuntime(line string) string {
 	m := ofRuntime.FindStringSubmatch(line)
@@ -146,6 +149,9 @@ func keptRuntime(line string) string {
 		return ""
 	}
 	out := fmt.Sprintf("time=%q level=%s msg=%s", m[1], m[2], logged(m[3]))
+	for _, named := range namesOfRuntime.FindAllString(line[len(m[0]):], -1) {
+		out += named
+	}
 	if e := errorOfRuntime.FindStringSubmatch(line[len(m[0]):]); e != nil {
 		out += ` error="` + logged(e[1]) + `"`
 	}
