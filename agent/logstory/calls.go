@@ -53,6 +53,9 @@ func (t *reporter) beginCRI(step *probes.Step, p *pod, c *criLine, which string,
 			f.values[name] = v
 		}
 	}
+	if c.method == "StopContainer" && c.timeout > 0 {
+		f.numbers = map[string]int64{"timeout": int64(c.timeout / time.Second)}
+	}
 	t.begin(step, p, f, at)
 }
 

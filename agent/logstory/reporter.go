@@ -257,6 +257,9 @@ func (t *reporter) fields(of []probes.Field, f *found) (out []wire.Field) {
 		if v, has := f.values[field.Name]; has {
 			out = append(out, fieldOf(field.Name, v))
 		}
+		if n, has := f.numbers[field.Name]; has {
+			out = append(out, wire.Number(field.Name, n))
+		}
 	}
 	return out
 }

@@ -109,11 +109,12 @@ func (t *rules) ofMessage(quoted, begin string) (out []*rule) {
 
 // found is what a line says of a call.
 type found struct {
-	values map[string]string // fields or results by name
-	which  string
-	pod    string // namespace/name
-	uid    string
-	err    string
+	values  map[string]string // fields or results by name
+	numbers map[string]int64  // those that are numbers
+	which   string
+	pod     string // namespace/name
+	uid     string
+	err     string
 }
 
 // read takes an entry apart; ok is false if it is not what the rule is about.

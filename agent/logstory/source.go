@@ -52,7 +52,7 @@ type pending struct {
 }
 
 // ErrNoLog is the error for files that have no entry of a kubelet or a runtime.
-var ErrNoLog = errors.New("podstep finds no line of a kubelet or of containerd in it")
+var ErrNoLog = errors.New("podstep finds no line of a kubelet or of a container runtime in it")
 
 // Open reads logs once, and is then ready to tell their story.
 func Open(names []string, o Options) (*Source, error) {
