@@ -34,7 +34,7 @@ var rooms = []room{
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
 	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "why", "attach", "walk", "screen"}},
 	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "client", "agent"}},
-	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "client", "why", "lab"}},
+	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "lab"}},
 }
 
 // forTests are packages that tests import, and programs never.

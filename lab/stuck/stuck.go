@@ -146,6 +146,7 @@ func Run(t *testing.T, lab func(testing.TB) *labtest.Lab, cases []Case, from Sou
 				}
 			}
 			c.record(t, proof, named...)
+			c.askLogs(t, e)
 		})
 	}
 }

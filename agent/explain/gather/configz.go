@@ -24,8 +24,9 @@ const maxConfig = 4 << 20
 // askConfigz asks for the settings that the kubelet runs with.
 func (p *port) askConfigz(ctx context.Context) {
 	var config *evidence.KubeletConfig
+	var logs bool
 	err := p.get(ctx, pathConfigz, nil, maxConfig, func(r io.Reader) (err error) {
-		config, err = parseConfigz(r)
+		config, logs, err = parseConfigz(r)
 		return err
 	})
 	if err != nil {
@@ -33,6 +34,9 @@ func (p *port) askConfigz(ctx context.Context) {
 		return
 	}
 	p.part.saw(evidence.Port, pathConfigz, func(s *evidence.Snapshot) { s.Kubelet.Config = config })
+	if logs && p.wantsLog {
+		p.askLog(ctx)
+	}
 }
 
 // settings are the settings that are read from a kubelet's configuration.
@@ -50,24 +54,27 @@ type settings struct {
 	TopologyManagerPolicy     string
 	CPUManagerPolicy          string
 	CrashLoopBackOff          struct{ MaxContainerRestartPeriod metav1.Duration }
+	EnableSystemLogQuery      *bool
 }
 
-func parseConfigz(r io.Reader) (*evidence.KubeletConfig, error) {
+// parseConfigz reads the settings; logs: the kubelet answers node log queries.
+func parseConfigz(r io.Reader) (config *evidence.KubeletConfig, logs bool, err error) {
 	var answer struct{ KubeletConfig *settings }
 	if err := json.NewDecoder(r).Decode(&answer); err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	s := answer.KubeletConfig
 	if s == nil {
-		return nil, errors.New("the answer has no kubeletconfig")
+		return nil, false, errors.New("the answer has no kubeletconfig")
 	}
+	logs = s.EnableSystemLogQuery != nil && *s.EnableSystemLogQuery
 	return &evidence.KubeletConfig{
 		SerializeImagePulls: s.SerializeImagePulls, MaxParallelImagePulls: s.MaxParallelImagePulls, RegistryPullQPS: s.RegistryPullQPS,
 		RuntimeRequestTimeout: s.RuntimeRequestTimeout.Duration, SyncFrequency: s.SyncFrequency.Duration,
 		NodeStatusUpdate: s.NodeStatusUpdateFrequency.Duration, ShutdownGracePeriod: s.ShutdownGracePeriod.Duration,
 		MaxContainerRestart: s.CrashLoopBackOff.MaxContainerRestartPeriod.Duration, StaticPodPath: message(s.StaticPodPath), MaxPods: s.MaxPods,
 		EvictionHard: bounded(s.EvictionHard), TopologyManagerPolicy: message(s.TopologyManagerPolicy), CPUManagerPolicy: message(s.CPUManagerPolicy),
-	}, nil
+	}, logs, nil
 }
 
 // maxSettings bounds how many entries of a map are kept.

@@ -15,7 +15,7 @@ const someConfig = `{"kubeletconfig":{"staticPodPath":"/etc/kubernetes/manifests
 	`"evictionHard":{"memory.available":"100Mi"},"crashLoopBackOff":{"maxContainerRestartPeriod":"5m0s"},"topologyManagerPolicy":"none","cpuManagerPolicy":"static"}}`
 
 func TestParseConfigz(t *testing.T) {
-	got, err := parseConfigz(strings.NewReader(someConfig))
+	got, _, err := parseConfigz(strings.NewReader(someConfig))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestParseConfigz(t *testing.T) {
 		t.Errorf("got %+v", got)
 	}
 	for _, text := range []string{"", "{}", "<html>", `{"kubeletconfig":{"syncFrequency":7}}`} {
-		if _, err := parseConfigz(strings.NewReader(text)); err == nil {
+		if _, _, err := parseConfigz(strings.NewReader(text)); err == nil {
 			t.Errorf("%q is a configuration", text)
 		}
 	}
@@ -38,7 +38,7 @@ func TestParseConfigz(t *testing.T) {
 func FuzzConfigz(f *testing.F) {
 	f.Add([]byte(someConfig))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if c, err := parseConfigz(bytes.NewReader(b)); err == nil && len(c.EvictionHard) > maxSettings {
+		if c, _, err := parseConfigz(bytes.NewReader(b)); err == nil && len(c.EvictionHard) > maxSettings {
 			t.Errorf("%d settings", len(c.EvictionHard))
 		}
 	})

@@ -51,25 +51,6 @@ func (p *port) stacks(ctx context.Context) (out []byte, err error) {
 	return out, err
 }
 
-// pathLogs is where the kubelet answers node log queries.
-const pathLogs = "/logs/"
-
-// queryLog asks the kubelet for the end of the log of a service of its machine.
-func (p *port) queryLog(ctx context.Context, service string) (text []byte, err error) {
-	query := url.Values{"query": {service}, "tailLines": {"20000"}}
-	err = p.get(ctx, pathLogs, query, maxLog, func(r io.Reader) (err error) {
-		text, err = io.ReadAll(r)
-		if errors.Is(err, kubeapi.ErrTooLarge) {
-			err = nil
-		}
-		return err
-	})
-	return text, err
-}
-
-// maxLog bounds the answer to a node log query, in bytes.
-const maxLog = 16 << 20
-
 // ofGo matches the lines of a goroutine's stack.
 var ofGo = regexp.MustCompile(`^(?:goroutine \d+ .*\[[^\]]*\]:|\t\S+:\d+(?: \+0x[0-9a-f]+)?|created by \S+(?: in goroutine \d+)?|\.\.\..*)$`)
 

@@ -31,9 +31,6 @@ func init() {
 	}
 }
 
-// maxEntry bounds one entry of a log, in bytes.
-const maxEntry = 16 << 10
-
 // logged returns a text of a log as it may be shown.
 func logged(text string) string { return message(redact.Logged(text)) }
 
@@ -41,60 +38,34 @@ func logged(text string) string { return message(redact.Logged(text)) }
 var keptErrors = map[string]bool{"err": true, "error": true}
 
 // keptLines returns a log as it may leave: the lines of a kubelet or of a runtime, by themselves or as a journal has
-// them, each with the values that may be shown. What is neither is left out. near is a time near the log's end, in the
-// zone of its clock; nil: now.
+// them, each with the values that may be shown. What is neither is left out. zone is that of the log's clock; nil: UTC.
 func keptLines(text []byte, zone *time.Location) []byte {
-	k := kept{near: time.Now()}
+	near := time.Now().UTC()
 	if zone != nil {
-		k.near = k.near.In(zone)
+		near = near.In(zone)
 	}
-	for line := range bytes.Lines(text) {
-		k.add(strings.TrimRight(string(line), "\r\n"))
-	}
-	k.endEntry()
-	return k.out.Bytes()
-}
-
-// kept takes lines one by one.
-type kept struct {
-	near time.Time
-	open string // an entry of the kubelet with its further lines
-	out  bytes.Buffer
-}
-
-func (k *kept) add(line string) {
-	text, _, ok := klog.FromJournal(line)
-	if !ok {
-		text = klog.AfterSyslog(line)
-	}
-	if k.open != "" && klog.Continues(text) {
-		if len(k.open) < maxEntry {
-			k.open += "\n" + text
+	var out bytes.Buffer
+	eachEntry(text, func(entry string, _ time.Time) {
+		line := keptRuntime(entry)
+		if line == "" {
+			line = keptEntry(entry, near)
 		}
-		return
-	}
-	k.endEntry()
-	if strings.HasPrefix(text, `time="`) {
-		if text = keptRuntime(text); text != "" {
-			k.out.WriteString(text + "\n")
+		if line != "" {
+			out.WriteString(line + "\n")
 		}
-		return
-	}
-	k.open = text
+	})
+	return out.Bytes()
 }
 
-// endEntry writes the open entry.
-func (k *kept) endEntry() {
-	text := k.open
-	k.open = ""
-	e, ok := klog.Parse(text, k.near)
+// keptEntry returns an entry of a kubelet as one line; empty: it is none, or nothing of it is left that names anything.
+func keptEntry(text string, near time.Time) string {
+	e, ok := klog.Parse(text, near)
 	if !ok {
-		return
+		return ""
 	}
 	head := fmt.Sprintf("%c%s       0 %s] ", e.Level, e.Time.Format("0102 15:04:05.000000"), e.Where)
 	if !e.Structured {
-		k.out.WriteString(head + keptMessage(e.Message) + "\n")
-		return
+		return head + keptMessage(e.Message)
 	}
 	values, shown, left := "", 0, 0
 	for key, value := range e.Values() {
@@ -111,9 +82,9 @@ func (k *kept) endEntry() {
 		values += fmt.Sprintf(" %s=%q", key, value)
 	}
 	if e.Level == 'I' && shown > 0 && shown == left {
-		return // such as the line of a request: nothing is left that names anything
+		return "" // such as the line of a request
 	}
-	fmt.Fprintf(&k.out, "%s%q%s\n", head, keptMessage(e.Message), values)
+	return fmt.Sprintf("%s%q%s", head, keptMessage(e.Message), values)
 }
 
 // inQuotes matches what a message quotes, and quotedName a quoted name or id.

@@ -66,6 +66,7 @@ func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
 	if k.Near != nil {
 		p.near, p.ways, err = k.Near.reach(ctx, of)
 	}
+	p.wantsLog = p.near == nil && !k.Whole
 	if k.API != nil && node != "" {
 		p.ways = append(p.ways, through(k.API, node))
 	}
@@ -111,8 +112,11 @@ type port struct {
 	ways []way
 	once sync.Once
 	part part
+	// wantsLog: the kubelet is asked for the end of its log, if it answers that.
+	wantsLog bool
 
 	mu    sync.Mutex // of the fields below
+	log   []byte     // the end of its log
 	pods  []podOf
 	known bool // pods are all of the kubelet's
 	full  []*corev1.Pod
@@ -174,6 +178,10 @@ func (p *port) about(of *Subject) func(*evidence.Snapshot) {
 		kubelet.HasPod = &has
 	}
 	p.own(of, &out)
+	if len(p.log) > 0 {
+		f := filter{of: of, since: time.Now().Add(-logSince)}
+		out.Machine = &evidence.Machine{Lines: f.lines(p.log, time.UTC)}
+	}
 	return (&part{s: out}).give()
 }
 

@@ -38,11 +38,13 @@ func logFilter(since time.Time) *filter {
 var logNow = time.Date(2026, 11, 22, 14, 45, 0, 0, time.UTC)
 
 func entries(f *filter, text string) []evidence.Line {
-	c := chosen{filter: f, now: logNow}
-	for line := range strings.Lines(text) {
-		c.addLine(strings.TrimRight(line, "\n"), time.Time{})
-	}
-	return c.finish()
+	var out []evidence.Line
+	eachEntry([]byte(text), func(entry string, at time.Time) {
+		if e, ok := f.line(entry, at, logNow); ok {
+			out = append(out, e)
+		}
+	})
+	return out
 }
 
 func TestLog(t *testing.T) {
