@@ -3,9 +3,12 @@
 package attach_test
 
 import (
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
@@ -45,5 +48,33 @@ func TestFollowedLogs(t *testing.T) {
 				t.Errorf("left behind: %v", left)
 			}
 		})
+	}
+}
+
+// TestBundleWithoutAgent: where no podstep is attached, the bundle of a stuck pod has the node's logs. The answer from it
+// is the one on the node, and its story is that of the logs.
+func TestBundleWithoutAgent(t *testing.T) {
+	l := shared.For(t)
+	pod := labtest.BusyboxPod("bundled", "sleep 1000")
+	pod.Spec.Containers[0].EnvFrom = []corev1.EnvFromSource{{ConfigMapRef: &corev1.ConfigMapEnvSource{LocalObjectReference: corev1.LocalObjectReference{Name: "absent"}}}}
+	l.Create(pod)
+	path := filepath.Join(t.TempDir(), "bundled.tar.gz")
+	const cause = "start.configMapMissing"
+	labtest.Eventually(t, cause, func() bool {
+		out, _, _ := l.Podstep("why", "bundled", "--kubeconfig", l.State.Kubeconfig)
+		return strings.Contains(out, cause)
+	})
+	if out, text, code := l.Podstep("why", "bundled", "--kubeconfig", l.State.Kubeconfig, "--bundle", path); code != 3 || !strings.Contains(out, cause) {
+		t.Fatalf("podstep why --bundle ended with code %d: %s%s", code, out, text)
+	}
+	l.Delete("bundled")
+	if out, text, code := l.Podstep("why", "--bundle", path); code != 3 || !strings.Contains(out, cause) {
+		t.Errorf("from the bundle, code %d: %s%s", code, out, text)
+	}
+	out := l.Must("replay", path, "-o", "wide")
+	for _, want := range []string{"loop.add", "cri.RunPodSandbox"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("the story in the bundle has no %s: %s", want, out)
+		}
 	}
 }

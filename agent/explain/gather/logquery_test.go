@@ -47,7 +47,9 @@ func TestLogQuery(t *testing.T) {
 	}
 	api, _ := proxy(t, map[string]string{pathConfigz: `{"kubeletconfig":{"enableSystemLogQuery":true}}`, pathLogs: "500 no journal"})
 	s := look(t, &Kubelet{API: api}, onNode(""))
-	if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool { return u.Source == evidence.Log && strings.Contains(u.Message, "no journal") }) {
+	if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool {
+		return u.Source == evidence.Log && strings.Contains(u.Message, "no journal")
+	}) {
 		t.Errorf("unseen %+v", s.Unseen)
 	}
 }
