@@ -3,6 +3,7 @@
 package attach_test
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -77,4 +78,26 @@ func TestBundleWithoutAgent(t *testing.T) {
 			t.Errorf("the story in the bundle has no %s: %s", want, out)
 		}
 	}
+}
+
+// TestFollowedRestart: the log of the next kubelet is followed, too. The calls that went on in the one before are over.
+func TestFollowedRestart(t *testing.T) {
+	l := shared.For(t)
+	a := l.Attach("--probe", "log,api")
+	l.Create(labtest.BusyboxPod("logged-before", "sleep 1000"))
+	l.UntilReady("logged-before")
+	l.KillPart("kubelet", syscall.SIGKILL)
+	labtest.Eventually(t, "the log probe follows the new kubelet", func() bool {
+		return strings.Contains(a.Printed(), fmt.Sprintf("the log probe looks into the new kubelet, process %d", l.KubeletPID()))
+	})
+	l.Create(labtest.BusyboxPod("logged-after", "sleep 1000"))
+	l.UntilReady("logged-after")
+	l.UntilEvent("logged-after", "news of the pod in the loop", func(e probes.Event) bool { return e.Step == "loop.add" })
+	for _, pod := range []string{"logged-before", "logged-after"} {
+		l.Delete(pod)
+		l.UntilEvent(pod, "end of its sandbox", func(e probes.Event) bool {
+			return e.Kind == probes.Exit && e.Step == "cri.StopPodSandbox"
+		})
+	}
+	a.End(syscall.SIGINT)
 }
