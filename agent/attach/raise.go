@@ -25,7 +25,7 @@ func (s *Session) raise(ctx context.Context) error {
 		return nil
 	}
 	raised, err := verbosity.Raise(ctx, verbosity.Options{
-		Kubelet: s.o.Kubelet, Kubeconfig: s.o.Kubeconfig, To: s.o.RaiseVerbosity, For: s.o.RaiseFor, Dir: s.o.State,
+		Kubelet: s.o.Kubelet, Kubeconfig: s.o.Kubeconfig, To: s.o.RaiseVerbosity, For: s.o.RaiseFor, Dir: s.o.State, Note: s.note,
 	})
 	if err != nil {
 		return err

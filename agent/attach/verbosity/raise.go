@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/kubeport"
@@ -31,6 +32,8 @@ type Options struct {
 	For time.Duration
 	// Dir is the directory of the records; empty: DefaultDir.
 	Dir string
+	// Note is called with what a person should know; nil: nobody wants to.
+	Note func(text string, err error)
 
 	guard []string                             // the command that starts the guard; nil: this program's
 	short func(*kubelets.Kubelet) (why string) // nil: shortage
@@ -39,10 +42,14 @@ type Options struct {
 // Raised is a raised -v.
 type Raised struct {
 	// Old is the value before, which comes back.
-	Old    int
+	Old   int
+	port  *kubeport.Port
+	dir   string
+	guard []string
+	note  func(string, error)
+
+	mu     sync.Mutex // of the fields below
 	record Record
-	port   *kubeport.Port
-	dir    string
 	link   *companion.Client[message]
 	backed bool
 }
@@ -75,16 +82,44 @@ func Raise(ctx context.Context, o Options) (*Raised, error) {
 	if o.To <= old {
 		return nil, fmt.Errorf("the kubelet's -v is %d already; --raise-verbosity takes a higher one", old)
 	}
-	r := &Raised{Old: old, port: port, dir: o.Dir, record: Record{
+	if o.Note == nil {
+		o.Note = func(string, error) {}
+	}
+	r := &Raised{Old: old, port: port, dir: o.Dir, guard: o.guard, note: o.Note, record: Record{
 		PID: k.PID, Started: k.Started, Old: old, To: o.To, Until: time.Now().Add(o.For), Kubeconfig: o.Kubeconfig,
 	}}
-	if err := r.startGuard(ctx, o.guard); err != nil {
+	if err := r.startGuard(ctx); err != nil {
 		return nil, err
 	}
 	if err := port.SetVerbosity(ctx, o.To); err != nil {
 		return nil, r.giveUp(ctx, fmt.Errorf("raise the kubelet's -v: %w", err))
 	}
+	go r.keepGuard()
 	return r, nil
+}
+
+// keepGuard starts another guard when one has ended, as long as the -v is raised. If there can be none, it puts the old
+// value back.
+func (r *Raised) keepGuard() {
+	for {
+		r.mu.Lock()
+		ended := r.link.Done()
+		r.mu.Unlock()
+		<-ended
+		r.mu.Lock()
+		if r.backed {
+			r.mu.Unlock()
+			return
+		}
+		why := r.link.Err()
+		err := r.startGuard(context.Background())
+		r.mu.Unlock()
+		if err != nil {
+			r.note("podstep cannot guard the kubelet's raised -v, and puts it back", errors.Join(why, err, r.Back(context.Background())))
+			return
+		}
+		r.note("podstep has started another verbosity guard", why)
+	}
 }
 
 // giveUp ends the guard after the kubelet has not taken the -v. If the kubelet did not answer, it may have taken it.
@@ -93,6 +128,9 @@ func (r *Raised) giveUp(ctx context.Context, why error) error {
 	if errors.As(why, &noAnswer) {
 		return errors.Join(why, r.Back(ctx))
 	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.backed = true
 	r.link.Send(message{Leave: true})
 	if err := os.Remove(fileOf(r.dir, r.record.PID)); err != nil {
 		why = errors.Join(why, fmt.Errorf("remove the record of the kubelet's -v: %w", err))
@@ -129,10 +167,10 @@ const (
 	backWithin  = 5 * time.Second
 )
 
-// startGuard starts the guard and writes the record.
-func (r *Raised) startGuard(ctx context.Context, command []string) error {
+// startGuard starts a guard and writes the record. The caller has mu, or nobody else knows r yet.
+func (r *Raised) startGuard(ctx context.Context) error {
 	// The guard has no environment but this, and finds the same credentials by it.
-	conn, err := companion.Start(Role, command, "KUBECONFIG="+os.Getenv("KUBECONFIG"))
+	conn, err := companion.Start(Role, r.guard, "KUBECONFIG="+os.Getenv("KUBECONFIG"))
 	if err != nil {
 		return err
 	}
@@ -155,6 +193,9 @@ func (r *Raised) startGuard(ctx context.Context, command []string) error {
 		return fmt.Errorf("wait for the verbosity guard: %w", ctx.Err())
 	}
 	if r.record.GuardStarted, err = kubelets.Started(r.record.Guard); err == nil {
+		err = r.link.Watch(r.record.Guard)
+	}
+	if err == nil {
 		err = r.record.write(r.dir)
 	}
 	if err != nil {
@@ -169,7 +210,9 @@ func (r *Raised) Until() time.Time { return r.record.Until }
 
 // Back puts the old value back, and ends the guard. If it fails, the guard does it.
 func (r *Raised) Back(ctx context.Context) error {
-	if r == nil || r.backed {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.backed {
 		return nil
 	}
 	r.backed = true

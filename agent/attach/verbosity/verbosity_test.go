@@ -236,6 +236,43 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+// TestGuardEnds: when a guard dies or hangs, podstep starts another one, and that one puts the old value back.
+func TestGuardEnds(t *testing.T) {
+	for name, sig := range map[string]syscall.Signal{"killed": syscall.SIGKILL, "stopped": syscall.SIGSTOP} {
+		t.Run(name, func(t *testing.T) {
+			k := startKubelet(t)
+			notes := make(chan string, 10)
+			o := options(k.pid, k.started, k.dir, k.url)
+			o.Note = func(text string, err error) { notes <- fmt.Sprint(text, ": ", err) }
+			r, err := Raise(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			before, err := Records(k.dir)
+			if err != nil || len(before) != 1 {
+				t.Fatal(before, err)
+			}
+			first := before[0].Guard
+			if err := syscall.Kill(first, sig); err != nil {
+				t.Fatal(err)
+			}
+			if note := <-notes; !strings.HasPrefix(note, "podstep has started another verbosity guard: the verbosity guard") {
+				t.Errorf("the note is %q", note)
+			}
+			if all, err := Records(k.dir); err != nil || len(all) != 1 || all[0].Guard == first || !all[0].guarded() {
+				t.Errorf("the records are %+v, %v", all, err)
+			}
+			if err := r.Back(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			k.noRecord()
+			if kubelets.Same(first, before[0].GuardStarted) {
+				t.Error("the first guard is still there")
+			}
+		})
+	}
+}
+
 // TestBackFails: if podstep cannot put the old value back, its guard does it later.
 func TestBackFails(t *testing.T) {
 	k := startKubelet(t)
