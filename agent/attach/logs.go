@@ -97,20 +97,15 @@ type logs struct {
 }
 
 func newLogs(t *Target) (Probe, error) {
-	p, err := newFollowing(logstory.Probe, t, func(t *Target) (processProbe, error) {
-		p, err := makeLogs(t)
-		if err != nil {
-			return nil, err
-		}
-		return p, nil
-	})
+	p, err := newFollowing(logstory.Probe, t, makeLogs)
 	if err != nil {
 		return nil, err
 	}
 	return p, nil
 }
 
-func makeLogs(t *Target) (*logs, error) {
+// makeLogs prepares the part of the probe that follows the logs of one process of the kubelet.
+func makeLogs(t *Target) (processProbe, error) {
 	found := findLogs(context.Background(), t)
 	if found.kubelet == nil && found.runtime == nil {
 		return nil, errors.Join(fmt.Errorf("find the kubelet's log: %w", found.kubeletErr), fmt.Errorf("find the runtime's log: %w", found.runtimeErr))

@@ -88,6 +88,8 @@ func (l *Log) followJournal(ctx context.Context, add func(line string)) error {
 	if l.cursor != "" {
 		from = "--after-cursor=" + l.cursor
 	}
+	ctx, ended := context.WithCancelCause(ctx)
+	defer ended(nil)
 	cmd, err := l.command(ctx, "--follow", from)
 	if err != nil {
 		return err
@@ -101,6 +103,7 @@ func (l *Log) followJournal(ctx context.Context, add func(line string)) error {
 	if err := cmd.Start(); err != nil {
 		return l.failure(ctx, err, &printed)
 	}
+	go l.awaitEnd(ctx, ended)
 	lines := &splitter{add: func(line string) {
 		if cursor := cursorOf(line); cursor != "" {
 			l.cursor = cursor
@@ -108,10 +111,35 @@ func (l *Log) followJournal(ctx context.Context, add func(line string)) error {
 		add(line)
 	}}
 	read := lines.readAll(out)
-	if err := l.failure(ctx, errors.Join(read, cmd.Wait()), &printed); err != nil {
+	err = errors.Join(read, cmd.Wait())
+	if cause := context.Cause(ctx); errors.Is(cause, ErrEnded) {
+		return cause
+	}
+	if err := l.failure(ctx, err, &printed); err != nil {
 		return err
 	}
 	return errors.New("journalctl has ended")
+}
+
+// lookEvery is how often podstep looks whether the process that writes to the journal is still there: the journal does
+// not say when it has ended.
+const lookEvery = time.Second
+
+// awaitEnd calls ended when the process has ended. It returns when ctx ends.
+func (l *Log) awaitEnd(ctx context.Context, ended context.CancelCauseFunc) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if startOf(l.pid) != l.started {
+				ended(ErrEnded)
+				return
+			}
+		}
+	}
 }
 
 // cursorOf returns the journal's mark of an entry.

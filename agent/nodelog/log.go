@@ -12,6 +12,8 @@ import (
 // Log is where a process writes its log.
 type Log struct {
 	pid int
+	// started tells the process from a later one with its PID.
+	started uint64
 	// file names the standard error of the process, as an open file; "": the process writes to the journal.
 	file string
 	// Zone is the zone of the process's clock.
@@ -25,7 +27,7 @@ var ErrNone = errors.New("it writes its log neither to a file nor to a journal t
 
 // Of finds the log of a process.
 func Of(ctx context.Context, pid int) (*Log, error) {
-	l := &Log{pid: pid, Zone: zoneOf(pid)}
+	l := &Log{pid: pid, started: startOf(pid), Zone: zoneOf(pid)}
 	file := filepath.Join("/proc", strconv.Itoa(pid), "fd/2")
 	info, err := os.Stat(file)
 	if err == nil && info.Mode().IsRegular() {

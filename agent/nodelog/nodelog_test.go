@@ -182,6 +182,26 @@ func TestFollowJournal(t *testing.T) {
 	}
 }
 
+// TestJournalOfEnded ends with the process whose entries are followed: the next one has another PID.
+func TestJournalOfEnded(t *testing.T) {
+	fakeJournal(t, `echo '{"__CURSOR":"1","__REALTIME_TIMESTAMP":"1","MESSAGE":"x"}'; case "$*" in *--follow*) exec sleep 1000;; esac`)
+	cmd := exec.Command("sleep", "1000")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := Of(t.Context(), cmd.Process.Pid)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = l.Follow(t.Context(), func(string) {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	if !errors.Is(err, ErrEnded) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
 // TestNoJournal reports a log that cannot be read, and what journalctl prints of the reason.
 func TestNoJournal(t *testing.T) {
 	pid := silent(t)
