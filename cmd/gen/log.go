@@ -61,7 +61,9 @@ While a node lives, podstep follows its logs. That takes no right inside of the 
 
     sudo podstep attach --probe log,api
 
-podstep looks where the standard error of the kubelet, and of the process that serves the runtime's socket, goes: a file, or the journal, which podstep reads with the host's journalctl. It shows a line about a third of a second after it was written, since the lines of two logs come in no order. The story begins when podstep attaches; of the lines before, podstep learns whose sandboxes and containers are. A call that another probe sees, too, is one call. The default of podstep attach has no log probe: where podstep may look inside of the kubelet, that shows more.
+podstep looks where the standard error of the kubelet, and of the process that serves the runtime's socket, goes: a file, or the journal, which podstep reads with the host's journalctl. It shows a line about a third of a second after it was written, since the lines of two logs come in no order. The story begins when podstep attaches; of the lines before, podstep learns whose sandboxes and containers are. A call that another probe sees, too, is one call. The default of podstep attach has no log probe: where podstep may look inside of the kubelet, that shows more. [--raise-verbosity](attach.md#a-kubelet-that-logs-more-for-a-time) makes the kubelet log more for some minutes.
+
+The walk [Reading a pod in the kubelet's log](walkthroughs/read-log.md) goes through the creation of a pod line by line.
 
 What is read:
 
