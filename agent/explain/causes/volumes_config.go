@@ -81,7 +81,11 @@ func (c *Case) known(s *configSource) *evidence.Keys {
 // the end every two minutes.
 func (c *Case) missingConfig() (out []Finding) {
 	errors := c.mountErrors()
-	for _, s := range c.configSources() {
+	sources := c.configSources()
+	if len(c.volumes()) == 0 {
+		sources = reportedSources(errors)
+	}
+	for _, s := range sources {
 		_, kind, _ := s.kind()
 		args := Args{"volume": s.volume, "subject": s.name, "kind": kind}
 		if s.secret {
@@ -91,6 +95,22 @@ func (c *Case) missingConfig() (out []Finding) {
 		}
 		if f := c.missingSource(&s, args, errors); f != nil {
 			out = append(out, *f)
+		}
+	}
+	return out
+}
+
+// sourceNotFound matches the error about a ConfigMap or a Secret that the kubelet did not find.
+var sourceNotFound = regexp.MustCompile(`\b(configmap|secret)s? \\*"([^"\\]+)\\*" not found`)
+
+// reportedSources returns the sources that errors name. Where nothing is known of the pod but a story, such as out of a
+// log, no spec says what its volumes are filled from.
+func reportedSources(errors []mountError) (out []configSource) {
+	for i := range errors {
+		e := &errors[i]
+		m := sourceNotFound.FindStringSubmatch(e.text)
+		if m != nil && !slices.ContainsFunc(out, func(s configSource) bool { return s.volume == e.volume }) {
+			out = append(out, configSource{volume: e.volume, name: m[2], secret: m[1] == "secret"})
 		}
 	}
 	return out
