@@ -53,14 +53,15 @@ func (c *Case) namedByLogs(t *testing.T, e *Env) string {
 	if err != nil {
 		return err.Error()
 	}
-	for _, name := range read.Named(e.watched.Namespace, e.watched.Name) {
-		r := causes.Explain(read.Pod(name))
-		if id := firstOf(r); id != "" {
-			return id
-		}
-		return r.Word()
+	found := read.Named(e.watched.Namespace, e.watched.Name)
+	if len(found) == 0 {
+		return "the pod is not in the log"
 	}
-	return "the pod is not in the log"
+	r := causes.Explain(read.Pod(found[0]))
+	if id := firstOf(r); id != "" {
+		return id
+	}
+	return r.Word()
 }
 
 func readable(name string) bool {
