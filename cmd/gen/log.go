@@ -81,7 +81,7 @@ What a log tells:
 - From -v=4 on also the turns of each pod's worker, with their steps.
 - With containerd's log also the calls to the runtime, each with both ends. Of the pull of an image that log does not say for which pod it is. The kubelet's event says so, from -v=3 on.
 
-How much that is was measured with the 178 pods that the tests make stuck on a simulated node, at -v=2 and without a runtime's log. The kubelet's log alone names the cause of 58, and a more general one of 29, such as a crash loop without its exit code, which containerd's log and the kubelet's at -v=4 have. Of 61 it names nothing: at -v=2 no line is about readiness, about most of a termination, or about what the spec asks for. 30 never come to the kubelet.
+How much that is was measured with the 178 pods that the tests make stuck on a simulated node, at -v=2 and without a runtime's log. The kubelet's log alone names the cause of 58, and a more general one of 29, such as a crash loop without its exit code: the kubelet logs the code with the container's id, and the runtime's log has the name to the id. Of 61 it names nothing: at -v=2 no line is about readiness, about most of a termination, or about what the spec asks for. 30 never come to the kubelet.
 
 What it does not tell:
 
