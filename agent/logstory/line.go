@@ -100,7 +100,7 @@ func (r *reader) parse(line string) (e entry, ok bool) {
 	}
 	text, at := line, time.Time{}
 	switch line[0] {
-	case 'I', 'W', 'E', 't', '\t', ' ':
+	case 'I', 'E', 't', '\t', ' ': // no month and no day of the week begins so
 	case '{':
 		if text, at, ok = klog.FromJournal(line); !ok {
 			return r.fromJSON(line)

@@ -188,6 +188,7 @@ func TestForms(t *testing.T) {
 		"packed":        {write(t, "k.gz", zipped.Bytes()), write(t, "c.zst", packed.Bytes())},
 		"rotated":       {write(t, "2", kubelet[half:]), write(t, "c", runtime), write(t, "1", kubelet[:half])},
 		"journalctl":    {write(t, "k", prefixed("kubelet", kubelet)), write(t, "c", prefixed("containerd", runtime))},
+		"short-full":    {write(t, "k", bytes.ReplaceAll(prefixed("kubelet", kubelet), []byte("Nov 25 15:06:00 node-1"), []byte("Wed 2026-11-25 15:06:00 UTC node-1"))), write(t, "c", runtime)},
 		"line ends":     {write(t, "k", bytes.ReplaceAll(kubelet, []byte("\n"), []byte("\r\n"))), write(t, "c", runtime)},
 		"other lines":   {write(t, "k", append([]byte("-- Logs begin at Wed --\n\x00\xff\n\n"), kubelet...)), write(t, "c", append(runtime, "no end of a line"...))},
 		"runtime first": {"testdata/v4-containerd.log", "testdata/v4.log"},
