@@ -2,7 +2,9 @@ package klog
 
 import (
 	"encoding/json"
+	"maps"
 	"math/big"
+	"slices"
 	"strings"
 	"time"
 )
@@ -24,7 +26,8 @@ func parseJSON(text string) (e Entry, ok bool) {
 	if _, informs := members["v"]; informs {
 		e.Level = 'I'
 	}
-	for key, raw := range members {
+	for _, key := range slices.Sorted(maps.Keys(members)) {
+		raw := members[key]
 		switch key {
 		case "msg", "ts", "caller", "v":
 			continue

@@ -45,7 +45,7 @@ panic: hunter2
 		`"Probe errored" err=`,
 		`"SyncLoop DELETE" source="api"`,
 		`"SyncLoop REMOVE" source="api"`,
-		`"SyncLoop UPDATE" source="api" config="<redacted>"`,
+		`"SyncLoop UPDATE" config="<redacted>" source="api"`,
 		`msg="StopContainer for \"c1\" with timeout 30 (s)"`,
 		`msg="PullImage \"x\" failed" error="denied: password=`,
 		`msg="Started container" containerID=bbbb id=0a1b-1 name=/runtime.v1.RuntimeService/StartContainer sandboxID=aaaa`,
