@@ -52,8 +52,8 @@ func TestFollowedLogs(t *testing.T) {
 	}
 }
 
-// TestBundleWithoutAgent: where no podstep is attached, the bundle of a stuck pod has the node's logs. The answer from it
-// is the one on the node, and its story is that of the logs.
+// TestBundleWithoutAgent: where no podstep is attached, the bundle of a stuck pod has the node's logs. podstep answers
+// from the bundle as on the node, and replays the story that the logs show.
 func TestBundleWithoutAgent(t *testing.T) {
 	l := shared.For(t)
 	pod := labtest.BusyboxPod("bundled", "sleep 1000")

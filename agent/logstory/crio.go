@@ -65,12 +65,8 @@ var startedID = regexp.MustCompile(` containerID=([0-9a-f]+)`)
 // readCRIO reads a line of CRI-O: its message, quoted, with what is before the values, and the values.
 func readCRIO(quoted, values string) (c criLine, ok bool) {
 	v := crioCall.FindStringSubmatch(values)
-	q, err := strconv.QuotedPrefix(quoted)
-	if v == nil || err != nil {
-		return c, false
-	}
-	message, err := strconv.Unquote(q)
-	if err != nil {
+	message, rest, ok := unquote(quoted)
+	if v == nil || !ok {
 		return c, false
 	}
 	c.request, c.method = v[1], path.Base(v[2])
@@ -80,7 +76,7 @@ func readCRIO(quoted, values string) (c criLine, ok bool) {
 			for i, name := range l.SubexpNames() {
 				c.set(name, m[i])
 			}
-			if id := startedID.FindStringSubmatch(quoted[len(q):]); id != nil {
+			if id := startedID.FindStringSubmatch(rest); id != nil {
 				c.id = id[1]
 			}
 			return c, true

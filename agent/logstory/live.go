@@ -53,7 +53,7 @@ func NewLive(since time.Time, verbosity int, known Known, to Sink) *Live {
 // that has both the name and the UID of a new pod.
 const settle = 300 * time.Millisecond
 
-// Add adds a line of a log. The zone is that of the clock by which the lines were written.
+// Add adds a line of a log, whose clock has the zone.
 func (l *Live) Add(log, line string, zone *time.Location, now time.Time) {
 	g := l.logs[log]
 	if g == nil {

@@ -75,12 +75,8 @@ func readCRI(line string) (c criLine, ok bool) {
 	if !ok {
 		return c, false
 	}
-	q, err := strconv.QuotedPrefix(quoted)
-	if err != nil {
-		return c, false
-	}
-	message, err := strconv.Unquote(q)
-	if err != nil {
+	message, values, ok := unquote(quoted)
+	if !ok {
 		return c, false
 	}
 	rest, ok := c.readCall(message)
@@ -94,7 +90,7 @@ func readCRI(line string) (c criLine, ok bool) {
 			c.made = m[1]
 		}
 	case strings.HasPrefix(rest, " failed"):
-		c.ended, c.failed, c.err = true, true, errorOf(quoted[len(q):])
+		c.ended, c.failed, c.err = true, true, errorOf(values)
 	default:
 		if m := withTimeout.FindStringSubmatch(rest); m != nil {
 			seconds, _ := strconv.Atoi(m[1])
@@ -140,10 +136,18 @@ func errorOf(values string) string {
 	if !ok {
 		return "failed"
 	}
-	if q, err := strconv.QuotedPrefix(`"` + rest); err == nil {
-		if text, err := strconv.Unquote(q); err == nil {
-			return text
-		}
+	if text, _, ok := unquote(`"` + rest); ok {
+		return text
 	}
 	return "failed"
+}
+
+// unquote reads a text in quotes, and returns what comes after it, too.
+func unquote(s string) (text, rest string, ok bool) {
+	q, err := strconv.QuotedPrefix(s)
+	if err != nil {
+		return "", s, false
+	}
+	text, err = strconv.Unquote(q)
+	return text, s[len(q):], err == nil
 }

@@ -15,13 +15,6 @@ import (
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
-const (
-	// Most is the highest -v that podstep sets. From 8 on the kubelet logs the bodies of requests.
-	Most = 6
-	// Longest is how long it may be raised.
-	Longest = 30 * time.Minute
-)
-
 // Options state what to raise.
 type Options struct {
 	Kubelet kubelets.Kubelet

@@ -38,7 +38,7 @@ func logged(text string) string { return message(redact.Logged(text)) }
 var keptErrors = map[string]bool{"err": true, "error": true}
 
 // keptLines returns a log as it may leave: the lines of a kubelet or of a runtime, by themselves or as a journal has
-// them, each with the values that may be shown. What is neither is left out. zone is that of the log's clock; nil: UTC.
+// them, each with the values that may be shown. What is neither is left out. The log's clock has the zone; nil: UTC.
 func keptLines(text []byte, zone *time.Location) []byte {
 	near := time.Now().UTC()
 	if zone != nil {

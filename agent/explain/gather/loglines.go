@@ -72,8 +72,8 @@ func inName(c byte) bool {
 	return c == '-' || c == '.' || c == '/' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z'
 }
 
-// lines chooses lines of a text: those that the kubelet wrote, or the entries of a journal. zone is that of the kubelet's
-// clock.
+// lines chooses lines of a text: those that the kubelet wrote, or the entries of a journal. The kubelet's clock has
+// the zone.
 func (f *filter) lines(text []byte, zone *time.Location) []evidence.Line {
 	var out []evidence.Line
 	now := time.Now().In(zone)
