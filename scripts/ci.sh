@@ -46,8 +46,8 @@ computing() {
 # the parts that make pods come and go all the time are in one lane, and the others beside them, after what computes.
 (computing; tests sim-screen node-stuck node-probes node-screen sim-lab) &
 tests node-lab # it looks at what a lab leaves on the machine, so no other lab runs
-tests node-hold &
-tests node-attach node-delve node-kubelet sim-stuck
+tests node-hold sim-stuck &
+tests node-attach node-delve node-kubelet
 wait
 
 # The soak judges the kubelet's memory and whether the node stays Ready, so nothing runs beside it.
