@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +14,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // member is a file of an archive.
@@ -116,6 +118,7 @@ func TestArchives(t *testing.T) {
 		"tar":              {write(t, "a", []byte(asTar(t, kind))), ""},
 		"tar.gz":           {write(t, "a", []byte(zipped(t, asTar(t, kind)))), ""},
 		"tar.zst":          {write(t, "a", packed.EncodeAll([]byte(asTar(t, kind)), nil)), ""},
+		"tar.xz":           {write(t, "a", xzipped(t, asTar(t, kind))), ""},
 		"must-gather":      {write(t, "a", []byte(zipped(t, asTar(t, gathered)))), ""},
 		"names lead up":    {write(t, "a", []byte(asTar(t, []member{{"../../etc/k", kubelet}, {"../../etc/c", containerd}}))), ""},
 		"twice":            {asDirectory(t, append(slices.Clone(kind), member{"kind-worker/journal.log", asJournal(kubelet, containerd)})), ""},
@@ -139,6 +142,22 @@ func readText(t *testing.T, name string) string {
 	return string(text)
 }
 
+func xzipped(t *testing.T, text string) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	z, err := xz.NewWriter(&out)
+	if err == nil {
+		_, err = io.WriteString(z, text)
+	}
+	if err == nil {
+		err = z.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
 // TestArchiveFaults: of what cannot be read, the error names the file and the reason.
 func TestArchiveFaults(t *testing.T) {
 	kubelet := readText(t, "testdata/v4.log")
@@ -153,7 +172,8 @@ func TestArchiveFaults(t *testing.T) {
 		"no such node":  {write(t, "a", []byte(whole)), "c", "there is no log in a directory c"},
 		"truncated":     {write(t, "a", []byte(whole[:len(whole)-len(kubelet)])), "a", "the archive breaks off"},
 		"zipped, cut":   {write(t, "a", []byte(zipped(t, whole)[:2000])), "a", "unexpected EOF"},
-		"xz":            {write(t, "a", []byte("\xfd7zXZ\x00 and so on")), "", "unpack it first"},
+		"xz, none":      {write(t, "a", []byte("\xfd7zXZ\x00 and so on")), "", "unpack it: xz"},
+		"xz, cut":       {write(t, "a", xzipped(t, whole)[:2000]), "a", "unexpected EOF"},
 	} {
 		o := recorded
 		o.Node = c.node

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/klauspost/compress/zstd"
+	"github.com/ulikunitz/xz"
 )
 
 // Stdin stands for the standard input in place of a file.
@@ -92,7 +93,11 @@ func unpack(b *bufio.Reader) (io.ReadCloser, error) {
 		}
 		return z.IOReadCloser(), nil
 	case bytes.HasPrefix(begin, []byte("\xfd7zXZ\x00")):
-		return nil, errors.New("it is packed with xz, which podstep does not unpack; unpack it first")
+		z, err := xz.NewReader(b)
+		if err != nil {
+			return nil, fmt.Errorf("unpack it: %w", err)
+		}
+		return io.NopCloser(bufio.NewReaderSize(z, 64<<10)), nil
 	}
 	return io.NopCloser(b), nil
 }

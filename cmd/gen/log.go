@@ -69,8 +69,8 @@ What is read:
 
 - the kubelet's log, as text or JSON, by itself or as journalctl prints it, also with -o json;
 - containerd's log, or CRI-O's, at its default level: both ends of each call that changes something;
-- several files of one node, which may overlap, in any order; packed with gzip or zstd; "-" is the standard input;
-- a directory, or a tar, plain or packed, such as of kind export logs, must-gather or sosreport: podstep looks into each file in it, and takes the logs of a kubelet or of a runtime. Of logs of several nodes, --node chooses those in the directory with that name. xz is not unpacked.
+- several files of one node, which may overlap, in any order; packed with gzip, zstd or xz; "-" is the standard input;
+- a directory, or a tar, plain or packed, such as of kind export logs, must-gather or sosreport: podstep looks into each file in it, and takes the logs of a kubelet or of a runtime. Of logs of several nodes, --node chooses those in the directory with that name.
 
 klog's text has no year and no zone. podstep takes the year in which the file was written to last, and the zone of this machine; --node-year and --node-zone name others. A journal has both.
 

@@ -31,7 +31,7 @@ func (a *app) replay() *cobra.Command {
 		Short: "Look at a recorded trace, or at logs",
 		Long: `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
 JSON, as a file or as journalctl prints it, and containerd's beside it. Logs may be
-packed with gzip or zstd; "-" is the standard input. It needs no agent.
+packed with gzip, zstd or xz; "-" is the standard input. It needs no agent.
 
 What a log tells depends on the kubelet's -v: at 2 what comes and goes, at 4 the turns
 of each pod's worker with most of their steps. docs/log.md has a table.
