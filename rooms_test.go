@@ -24,7 +24,7 @@ var rooms = []room{
 	{name: "probe", at: []string{"probes/companion", "probes/cri", "probes/uprobe", "probes/delve"}, uses: []string{"catalogue", "secrets"}},
 	{name: "event", at: []string{"agent/agentpb", "agent/wire", "agent/reason", "agent/peer", "agent/version", "agent/trace", "agent/canary"}, uses: []string{"catalogue"}},
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},
-	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event"}},
+	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event", "api"}},
 	{name: "story", at: []string{"agent/story"}, uses: []string{"catalogue", "event"}},
 	{name: "client", at: []string{"agent/client", "agent/export"}, uses: []string{"catalogue", "event", "story"}},
 	{name: "why", at: []string{"agent/explain", "agent/bundle"}, uses: []string{"catalogue", "secrets", "event", "api", "log", "story", "client"}},

@@ -26,33 +26,34 @@ func unshareMounts() error {
 	return nil
 }
 
-// fixedDirs are the directories that containerd, its shims, libcni and the kubelet use whatever their configuration says: parent, then name.
-var fixedDirs = []struct{ parent, name string }{
-	{"/run", "containerd"},     // sockets of the shims
-	{"/var/lib", "cni"},        // what libcni remembers of each pod
-	{"/var/lib", "kubelet"},    // sockets of device plugins
-	{"/var/log", "containers"}, // links to the logs of containers
+// fixedDirs are the directories that containerd, its shims, libcni and the kubelet use whatever their configuration
+// says: parent, then name. They lie below the node's directories, or where below the lab's logs logs says.
+var fixedDirs = []struct{ parent, name, logs string }{
+	{"/run", "containerd", ""},               // sockets of the shims
+	{"/var/lib", "cni", ""},                  // what libcni remembers of each pod
+	{"/var/lib", "kubelet", ""},              // sockets of device plugins
+	{"/var/log", "containers", "containers"}, // links to the logs of containers
+	{"/var/log", "kubernetes", "."},          // the logs of the components, which the kubelet serves
 }
 
 // furnish mounts places below the lab's directory over the machine's fixed places that the node would write to. The
 // calling thread must have mounts of its own.
 func furnish(p paths) error {
-	byParent := map[string][]string{}
+	byParent := map[string]map[string]string{}
 	for _, d := range fixedDirs {
-		byParent[d.parent] = append(byParent[d.parent], d.name)
-	}
-	for parent, names := range byParent {
-		sources := map[string]string{}
-		for _, name := range names {
-			source := p.node("dirs", parent, name)
-			if parent == "/var/log" {
-				source = p.at("logs", name)
-			}
-			if err := os.MkdirAll(source, 0o755); err != nil {
-				return err
-			}
-			sources[name] = source
+		source := p.node("dirs", d.parent, d.name)
+		if d.logs != "" {
+			source = p.at("logs", d.logs)
 		}
+		if err := os.MkdirAll(source, 0o755); err != nil {
+			return err
+		}
+		if byParent[d.parent] == nil {
+			byParent[d.parent] = map[string]string{}
+		}
+		byParent[d.parent][d.name] = source
+	}
+	for parent, sources := range byParent {
 		if err := cover(parent, sources); err != nil {
 			return fmt.Errorf("cover %s: %w", parent, err)
 		}

@@ -4,6 +4,9 @@ package lab
 
 import (
 	"context"
+	"errors"
+	"io"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -20,7 +23,13 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/tools/clientcmd"
 	toolswatch "k8s.io/client-go/tools/watch"
+
+	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/logstory"
+	"github.com/podstep/podstep/agent/nodelog"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 const examples = "../docs/examples"
@@ -141,6 +150,7 @@ func (l *testLab) runExamples() {
 	l.until(ctx, "crashloop", "in CrashLoopBackOff", waitsFor("CrashLoopBackOff"))
 	l.static(ctx)
 	l.logs(ctx, "crashloop", "no configuration\n")
+	l.serves(ctx, "web")
 
 	l.delete(ctx, "web")
 }
@@ -179,6 +189,47 @@ func (l *testLab) logs(ctx context.Context, pod, want string) {
 		case <-time.After(time.Second):
 		case <-ctx.Done():
 			l.t.Fatalf("logs of pod %s are %q, %v, not %q", pod, got, err, want)
+		}
+	}
+}
+
+// serves tells the story of a pod from the logs that the kubelet serves.
+func (l *testLab) serves(ctx context.Context, pod string) {
+	l.t.Helper()
+	config, err := clientcmd.BuildConfigFromFlags("", filepath.Join(l.dir, "kubeconfig"))
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	api, err := kubeapi.New(config)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	s, err := logstory.Open([]string{"node/" + nodeName}, logstory.Options{Fetch: func(node string, keep nodelog.Keep) error {
+		return (&nodelog.Remote{API: api, Node: node}).Each(ctx, keep)
+	}})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	defer s.Close()
+	called, decode := map[string]bool{}, wire.NewDecoder(s.Header().Info)
+	for {
+		b, err := s.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		decode.AddPods(b.Pods)
+		for _, raw := range b.Events {
+			if e := decode.Event(raw); e.Pod.Name == pod {
+				called[e.Step] = true
+			}
+		}
+	}
+	for _, step := range []string{"loop.config", "cri.RunPodSandbox", "cri.StartContainer"} {
+		if !called[step] {
+			l.t.Errorf("the logs that the kubelet serves have no %s of pod %s, but %v", step, pod, slices.Sorted(maps.Keys(called)))
 		}
 	}
 }

@@ -25,13 +25,17 @@ const (
 
 // openInputs opens a file, or all logs in a directory or a tar. Of logs of several nodes, node chooses one by a part of
 // their paths.
-func openInputs(name, node string) ([]*input, error) {
+func openInputs(name string, o *Options) ([]*input, error) {
+	node := o.Node
 	if name == Stdin {
 		in, err := spool("standard input", os.Stdin, time.Now())
 		if err != nil {
 			return nil, err
 		}
 		return in.unpacked(node)
+	}
+	if node, is := NodeOf(name); is && o.Fetch != nil {
+		return fetched(name, node, o.Fetch)
 	}
 	info, err := os.Stat(name)
 	if err != nil {
@@ -96,20 +100,30 @@ func inTar(name string, from *tar.Reader) (out []*input, err error) {
 			continue
 		}
 		b.Reset(from)
-		begin, _ := b.Peek(sniffed) // an error comes again when it is copied
-		if !isLog(begin, h.ModTime) {
-			continue
-		}
-		in, err := spool(path.Join(name, h.Name), b, h.ModTime)
+		in, err := spoolLog(name, h.Name, b, h.ModTime)
 		if errors.Is(err, io.ErrUnexpectedEOF) {
 			return out, breaksOff(name, err)
 		}
 		if err != nil {
 			return out, err
 		}
-		in.member = h.Name
-		out = append(out, in)
+		if in != nil {
+			out = append(out, in)
+		}
 	}
+}
+
+// spoolLog copies a member of an archive if it is a log; nil: it is none. The reader's buffer holds what is sniffed.
+func spoolLog(name, member string, from *bufio.Reader, written time.Time) (*input, error) {
+	begin, _ := from.Peek(sniffed) // an error comes again when it is copied
+	if !isLog(begin, written) {
+		return nil, nil
+	}
+	in, err := spool(path.Join(name, member), from, written)
+	if err == nil {
+		in.member = member
+	}
+	return in, err
 }
 
 // breaksOff returns the error for an archive of which a part is missing.

@@ -25,6 +25,8 @@ type input struct {
 	member string
 	// written is when the file was last written to: no entry is later.
 	written time.Time
+	// zone is that of the log's clock, if podstep has found it; nil: it has not.
+	zone *time.Location
 }
 
 // openInput opens a file. What cannot be read twice is copied first, to a file that is gone when podstep ends.

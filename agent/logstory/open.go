@@ -9,7 +9,7 @@ import (
 
 // OpenAny opens a trace file, or logs. Of several files all have to be logs.
 func OpenAny(names []string, o Options) (trace.Recording, error) {
-	if len(names) == 1 && names[0] != Stdin && !isDirectory(names[0]) {
+	if len(names) == 1 && IsFile(names[0]) {
 		r, err := trace.Open(names[0])
 		if !errors.Is(err, trace.ErrNoTrace) {
 			if err != nil {
@@ -21,7 +21,12 @@ func OpenAny(names []string, o Options) (trace.Recording, error) {
 	return Open(names, o)
 }
 
-func isDirectory(name string) bool {
+// IsFile reports whether a name is that of a file, and neither of a directory, nor of the standard input, nor of a node.
+// What does not exist counts as a file: whoever opens it says so.
+func IsFile(name string) bool {
+	if _, is := NodeOf(name); is || name == Stdin {
+		return false
+	}
 	info, err := os.Stat(name)
-	return err == nil && info.IsDir()
+	return err != nil || !info.IsDir()
 }

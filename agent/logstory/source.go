@@ -1,6 +1,7 @@
 package logstory
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/nodelog"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -26,6 +28,9 @@ type Options struct {
 	// Node is the node's name; empty: as the kubelet's log has it. Of an archive or a directory with logs of several
 	// nodes it chooses one: the name of the directory with its logs.
 	Node string
+	// Fetch gives the logs of a node on another machine, for names such as node/worker-1 that are no files; nil: such
+	// names stand for nothing.
+	Fetch func(node string, keep nodelog.Keep) error
 	// Since and Until bound the entries that are told; the zero time: no bound.
 	Since, Until time.Time
 }
@@ -67,7 +72,7 @@ func Open(names []string, o Options) (*Source, error) {
 func (s *Source) open(names []string, o *Options) error {
 	found := &survey{}
 	for _, name := range names {
-		inputs, err := openInputs(name, o.Node)
+		inputs, err := openInputs(name, o)
 		if err != nil {
 			return err
 		}
@@ -111,8 +116,8 @@ func (in *input) clock(o *Options) *clock {
 	if near.IsZero() {
 		near = in.written
 	}
-	if o.Zone != nil {
-		near = near.In(o.Zone)
+	if zone := cmp.Or(o.Zone, in.zone); zone != nil {
+		near = near.In(zone)
 	}
 	return &clock{near}
 }

@@ -71,8 +71,9 @@ What is read:
 - containerd's log, or CRI-O's, at its default level: both ends of each call that changes something;
 - several files of one node, which may overlap, in any order; packed with gzip, zstd or xz; "-" is the standard input;
 - a directory, or a tar, plain or packed, such as of kind export logs, must-gather or sosreport: podstep looks into each file in it, and takes the logs of a kubelet or of a runtime. Of logs of several nodes, --node chooses those in the directory with that name.
+- node/NAME: the logs of a node on another machine, if no file has that name. podstep asks its kubelet through the API server, with the kubeconfig that kubectl would use, or that of --kubeconfig and --context. It takes the right to get nodes/proxy. If the kubelet allows node log queries (enableSystemLogQuery), it is asked for the logs of kubelet and containerd, or of CRI-O, k3s, RKE2 or MicroK8s, from --since to --until, and without --since for the last 100,000 lines. Otherwise podstep looks for such logs among the files below /var/log, which a kubelet serves by default (enableSystemLogHandler). A journal's own files are not read. A kubelet lets a query run for 30 seconds; podstep says so if that cut the log.
 
-klog's text has no year and no zone. podstep takes the year in which the file was written to last, and the zone of this machine; --node-year and --node-zone name others. A journal has both.
+klog's text has no year and no zone. podstep takes the year in which the file was written to last, and the zone of this machine; --node-year and --node-zone name others. A journal has both. Of a log that podstep asks a node for it finds the zone by the times in UTC that come with it.
 
 What a log tells:
 

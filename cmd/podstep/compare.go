@@ -86,7 +86,7 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 		if len(flags.files) == 0 {
 			stories[i], err = a.liveStory(ctx, sel, flags.which())
 		} else {
-			stories[i], err = a.recordedStory(flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
+			stories[i], err = a.recordedStory(ctx, flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
 		}
 		if err != nil {
 			return err
@@ -134,8 +134,8 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 	return b.Raw, err
 }
 
-func (a *app) recordedStory(path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
-	r, err := logs.open(path)
+func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
+	r, err := a.openLogs(ctx, logs, path)
 	if err != nil {
 		return nil, openError(err)
 	}

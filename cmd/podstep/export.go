@@ -100,7 +100,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	if err != nil {
 		return err
 	}
-	r, err := flags.logs.open(path)
+	r, err := a.openLogs(ctx, &flags.logs, path)
 	if err != nil {
 		return openError(err)
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,9 +24,14 @@ type logFlags struct {
 	zone         string
 	node         string
 	since, until string
+	// kubeFlags say where the logs of a node on another machine are asked for.
+	kubeFlags
 }
 
 func (f *logFlags) add(cmd *cobra.Command, use string) {
+	if cmd.Flags().Lookup("kubeconfig") == nil {
+		f.kubeFlags.add(cmd)
+	}
 	cmd.Flags().StringArrayVar(&f.logs, "log", nil, use)
 	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` of the node; of a directory or archive with logs of several nodes: that of the directory with its logs")
 	cmd.Flags().IntVar(&f.year, "node-year", 0, "the `YEAR` of the end of the kubelet's log, which has none (default: that in which the file was written to last)")
@@ -39,14 +45,15 @@ func (f *logFlags) given() bool {
 	return f.year != 0 || f.zone != "" || f.since != "" || f.until != "" || f.node != ""
 }
 
-// open opens a trace file, the story in a bundle, or logs.
-func (f *logFlags) open(names ...string) (trace.Recording, error) {
+// openLogs opens a trace file, the story in a bundle, or logs.
+func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace.Recording, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
 	}
+	o.Fetch = a.fetchLogs(ctx, &f.kubeFlags, &o)
 	all := append(names, f.logs...)
-	if len(all) == 1 && all[0] != logstory.Stdin {
+	if len(all) == 1 && logstory.IsFile(all[0]) {
 		switch r, err := bundle.Story(all[0]); {
 		case errors.Is(err, bundle.ErrNoBundle):
 		case err != nil:

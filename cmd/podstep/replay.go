@@ -31,7 +31,8 @@ func (a *app) replay() *cobra.Command {
 		Short: "Look at a recorded trace, or at logs",
 		Long: `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
 JSON, as a file or as journalctl prints it, and containerd's beside it. Logs may be
-packed with gzip, zstd or xz; "-" is the standard input. It needs no agent.
+packed with gzip, zstd or xz; "-" is the standard input. node/NAME stands for the logs
+that the kubelet of that node serves through the API server. It needs no agent.
 
 What a log tells depends on the kubelet's -v: at 2 what comes and goes, at 4 the turns
 of each pod's worker with most of their steps. docs/log.md has a table.
@@ -45,6 +46,7 @@ podstep shows what comes before that place; the exit code is then 1.`,
   podstep replay web.podstep -o json | jq -c 'select(.error) | [.step, .error]'
   podstep replay web.podstep --follow
   podstep replay kubelet.log containerd.log
+  podstep replay node/worker-1 --since 15:00
   journalctl -u kubelet -u containerd -o json | podstep replay -`,
 		Args: arguments(1, maxLogs, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -55,7 +57,7 @@ podstep shows what comes before that place; the exit code is then 1.`,
 			if o.Plain != "" || flags.follow || flags.out.value != "" {
 				return a.printTrace(cmd.Context(), args, &flags)
 			}
-			r, err := flags.logs.open(args...)
+			r, err := a.openLogs(cmd.Context(), &flags.logs, args...)
 			if err != nil {
 				return openError(err)
 			}
@@ -73,7 +75,7 @@ podstep shows what comes before that place; the exit code is then 1.`,
 
 // printTrace prints the events of a recording as lines.
 func (a *app) printTrace(ctx context.Context, names []string, flags *replayFlags) error {
-	r, err := flags.logs.open(names...)
+	r, err := a.openLogs(ctx, &flags.logs, names...)
 	if err != nil {
 		return openError(err)
 	}

@@ -64,6 +64,7 @@ be found out, and 2 if the command line is wrong.`,
   podstep why web --logs
   podstep why web --trace web.podstep
   podstep why web --log kubelet.log --log containerd.log
+  podstep why web --log node/worker-1
   podstep why web --bundle web.tar.gz
   podstep why --bundle web.tar.gz
   podstep why web -o json | jq -r '.findings[0].id'`,
@@ -83,7 +84,7 @@ be found out, and 2 if the command line is wrong.`,
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "with a POD, also write the evidence to the new `FILE`; without, explain the evidence in it")
-	f.logFiles.add(cmd, "ask the kubelet's log in `FILE`, and nothing else; several times: with containerd's, or with older ones")
+	f.logFiles.add(cmd, "ask the kubelet's log in `FILE`, or the logs of node/NAME, and nothing else; several times: with containerd's, or with older ones")
 	return cmd
 }
 
@@ -101,7 +102,7 @@ func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
 	if arg != "" && f.all {
 		return usagef("%q and -A are both given; give one of them", arg)
 	}
-	ask, err := a.question(f, arg)
+	ask, err := a.question(ctx, f, arg)
 	if err != nil {
 		return err
 	}
@@ -138,7 +139,7 @@ type whyAnswer interface {
 // question returns a function that answers what the command line asks, as often as it is
 // called. Each time it looks for its sources anew: sources keep what they have found, and a
 // kubelet or an agent may have been started again meanwhile.
-func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
+func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.bundle != "" && (f.recorded() || f.all || f.watch) {
 		return nil, usagef("--bundle is for one pod that is asked once; leave out --trace, --log, -A and --watch")
 	}
@@ -146,7 +147,7 @@ func (a *app) question(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, -A and --watch")
 	}
 	if f.recorded() {
-		return a.askTrace(f, arg)
+		return a.askTrace(ctx, f, arg)
 	}
 	kind, name, _ := strings.Cut(arg, "/")
 	isOwner := gather.KindOf(kind) != ""

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -20,21 +19,19 @@ import (
 
 // whyFrom says where podstep why looks.
 type whyFrom struct {
-	kubeconfig string
-	context    string
-	pid        int
+	kubeFlags
+	pid int
 }
 
 func (f *whyFrom) add(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server (default: that of the lab whose agent --socket names, then as for kubectl)")
-	cmd.Flags().StringVar(&f.context, "context", "", "`CONTEXT` of the kubeconfig (default: its current one)")
+	f.kubeFlags.add(cmd)
 	cmd.Flags().IntVar(&f.pid, "pid", 0, "`PID` of the kubelet of this machine to look at (default: that of the pod's node)")
 }
 
 // sources returns what can be reached from here, and the namespace of a pod that is named
 // without one. many says that the question is about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
-	config := clientcmd.NewNonInteractiveDeferredLoadingClientConfig(a.loading(f), &clientcmd.ConfigOverrides{CurrentContext: f.context})
+	config := a.clientConfig(&f.kubeFlags)
 	near := &gather.Nearby{PID: f.pid}
 	rest, err := config.ClientConfig()
 	namespace = "default"
@@ -66,21 +63,6 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 	return from, namespace, nil
 }
 
-// loading returns where to look for kubeconfigs: as kubectl does, except for the lab whose
-// agent is named.
-func (a *app) loading(f *whyFrom) *clientcmd.ClientConfigLoadingRules {
-	rules := clientcmd.NewDefaultClientConfigLoadingRules()
-	rules.ExplicitPath = f.kubeconfig
-	if f.kubeconfig != "" {
-		return rules
-	}
-	near := filepath.Join(filepath.Dir(a.socketOrDefault()), "kubeconfig")
-	if _, err := os.Stat(near); err == nil {
-		rules.ExplicitPath = near
-	}
-	return rules
-}
-
 // language returns the reader's language.
 func (f *whyFlags) language() words.Lang {
 	if f.lang.value != "" {
@@ -97,7 +79,7 @@ type gatherer struct {
 
 // gatherer returns nil if there is no source to ask.
 func (a *app) gatherer(kubeconfig string) *gatherer {
-	g := &gatherer{a, whyFrom{kubeconfig: kubeconfig}}
+	g := &gatherer{a, whyFrom{kubeFlags: kubeFlags{kubeconfig: kubeconfig}}}
 	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
 		return nil
 	}
@@ -133,7 +115,7 @@ func (g *gatherer) Unscheduled(ctx context.Context) ([]*evidence.Snapshot, error
 }
 
 // askTrace returns answers from a trace file: about one pod or, if none is named, about all of them.
-func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
+func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.watch {
 		return nil, usagef("--watch does not go with --trace and --log: what a file says does not change")
 	}
@@ -141,7 +123,8 @@ func (a *app) askTrace(f *whyFlags, arg string) (func(context.Context) (whyAnswe
 	if f.trace != "" {
 		names = []string{f.trace}
 	}
-	r, err := f.logFiles.open(names...)
+	f.logFiles.kubeFlags = f.from.kubeFlags
+	r, err := a.openLogs(ctx, &f.logFiles, names...)
 	if err != nil {
 		return nil, err
 	}

@@ -50,3 +50,22 @@ func AfterSyslog(line string) string {
 	}
 	return line
 }
+
+// SyslogTime returns the time with which a line of journalctl -o short-precise --utc begins, as a kubelet asks for it;
+// the zero time: it begins with none, or with one in seconds, which is less exact than that of the text. The year is the
+// latest with which the time is not more than a day after now.
+func SyslogTime(line string, now time.Time) time.Time {
+	if len(line) < len(time.StampMicro) {
+		return time.Time{}
+	}
+	at, err := time.Parse(time.StampMicro, line[:len(time.StampMicro)])
+	if err != nil {
+		return time.Time{}
+	}
+	now = now.UTC()
+	at = at.AddDate(now.Year(), 0, 0)
+	if at.After(now.Add(24 * time.Hour)) {
+		at = at.AddDate(-1, 0, 0)
+	}
+	return at
+}

@@ -134,16 +134,8 @@ func fromJournal(line string) (text string, at time.Time) {
 		return text, at
 	}
 	text = klog.AfterSyslog(line)
-	if len(text) == len(line) || len(line) < len(time.StampMicro) {
-		return text, at
-	}
-	// The kubelet asks its journal for UTC, with microseconds. Other times are less exact than those in the text.
-	now := time.Now().UTC()
-	if t, err := time.Parse(time.StampMicro, line[:len(time.StampMicro)]); err == nil {
-		at = t.AddDate(now.Year(), 0, 0)
-		if at.After(now.Add(24 * time.Hour)) {
-			at = at.AddDate(-1, 0, 0)
-		}
+	if len(text) < len(line) {
+		at = klog.SyslogTime(line, time.Now())
 	}
 	return text, at
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/agent/nodelog"
 )
 
 // pathLogs is where the kubelet answers node log queries.
@@ -16,7 +17,14 @@ const pathLogs = "/logs/"
 
 // queryLog asks the kubelet for the end of the log of a service of its machine.
 func (p *port) queryLog(ctx context.Context, service string) (text []byte, err error) {
-	query := url.Values{"query": {service}, "tailLines": {"20000"}}
+	text, err = p.readLog(ctx, url.Values{"query": {service}, "tailLines": {"20000"}})
+	if nodelog.TakesNoOptions(text) {
+		text, err = p.readLog(ctx, url.Values{"query": {service}})
+	}
+	return text, err
+}
+
+func (p *port) readLog(ctx context.Context, query url.Values) (text []byte, err error) {
 	err = p.get(ctx, pathLogs, query, maxLog, func(r io.Reader) (err error) {
 		text, err = io.ReadAll(r)
 		if errors.Is(err, kubeapi.ErrTooLarge) {
