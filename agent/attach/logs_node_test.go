@@ -62,8 +62,8 @@ func TestBundleWithoutAgent(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "bundled.tar.gz")
 	const cause = "start.configMapMissing"
 	labtest.Eventually(t, cause, func() bool {
-		out, _, _ := l.Podstep("why", "bundled", "--kubeconfig", l.State.Kubeconfig)
-		return strings.Contains(out, cause)
+		out, _, code := l.Podstep("why", "bundled", "--kubeconfig", l.State.Kubeconfig)
+		return code == 3 && strings.Contains(out, cause)
 	})
 	if out, text, code := l.Podstep("why", "bundled", "--kubeconfig", l.State.Kubeconfig, "--bundle", path); code != 3 || !strings.Contains(out, cause) {
 		t.Fatalf("podstep why --bundle ended with code %d: %s%s", code, out, text)

@@ -3,6 +3,7 @@ package labtest
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -155,4 +156,16 @@ func (l *Lab) NodeReady() (ready bool, renewed time.Time) {
 		renewed = lease.Spec.RenewTime.Time
 	}
 	return ready, renewed
+}
+
+// NodeShort reports whether the node says that it is short of memory, disk or processes.
+func (l *Lab) NodeShort() bool {
+	l.tb.Helper()
+	n, err := l.Client.CoreV1().Nodes().Get(l.Context(), l.State.Node, metav1.GetOptions{})
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return slices.ContainsFunc(n.Status.Conditions, func(c corev1.NodeCondition) bool {
+		return c.Type != corev1.NodeReady && c.Status == corev1.ConditionTrue
+	})
 }
