@@ -175,7 +175,7 @@ func TestBenchRestarts(t *testing.T) {
 	}
 	c.Press("g")
 	c.UntilThat("a failing pod at the top", func(screen string) bool {
-		return strings.Contains(screen, "▌↻ default/web-") || strings.Contains(screen, "▌! default/web-")
+		return strings.Contains(screen, "▌↻ web-") || strings.Contains(screen, "▌! web-")
 	})
 }
 

@@ -386,7 +386,10 @@ func TestArrivesElsewhere(t *testing.T) {
 func TestClickWhatIsSeen(t *testing.T) {
 	c := newBusyCluster(t, Options{})
 	c.look()
-	y := slices.IndexFunc(strings.Split(c.look(), "\n"), func(l string) bool { return strings.Contains(l, "default/"+c.pods[1].Name) })
+	y := slices.IndexFunc(strings.Split(c.look(), "\n"), func(l string) bool {
+		list, _, _ := strings.Cut(l, "│")
+		return strings.Contains(list, " "+c.pods[1].Name+" ")
+	})
 	if hit, ok := view.Hit(c.m.frame.drawn, c.m.frame.styles, 3, y); !ok || hit.Kind != view.OnPod {
 		t.Fatalf("line %d is no pod", y)
 	}

@@ -25,6 +25,8 @@ type PodList struct {
 	Marked int
 	// Hidden is how many pods that are gone the list leaves out.
 	Hidden int
+	// Namespace is how wide the longest namespace of the list is, in cells; 0: all its pods are of one namespace.
+	Namespace int
 	// Sort is the order of the rows.
 	Sort PodSort
 	// Columns are the columns that each pod has beside its name and its state.

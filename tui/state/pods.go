@@ -34,6 +34,8 @@ type podOrder struct {
 	counts    [life.Gone + 1]int
 	// of is how many pods are not gone, and match how many of them the filter selects.
 	of, match int
+	// namespace is how wide the longest namespace of rows is; 0: they are all of one.
+	namespace int
 }
 
 type podPlace struct {
@@ -112,7 +114,25 @@ func (s *State) order(v *view) *podOrder {
 	}
 	slices.SortFunc(o.all, s.comparePods)
 	o.rows = s.gone.shownOf(o.all, s.pod, o.rows[:0])
+	o.namespace = s.namespaceWidth(o.rows)
 	return o
+}
+
+// namespaceWidth returns how wide the longest namespace of some pods is, or 0 if they are all of one. The node is of none.
+func (s *State) namespaceWidth(rows []podPlace) (longest int) {
+	only, several := "", false
+	for i := range rows {
+		n := s.podAt(rows[i].pod).Entity.Namespace
+		if n == "" {
+			continue
+		}
+		several = several || only != "" && only != n
+		only, longest = n, max(longest, len(n)) // the API server allows only ASCII in it
+	}
+	if !several {
+		return 0
+	}
+	return longest
 }
 
 // gonePods says which of the pods that are gone the list shows.
@@ -294,7 +314,7 @@ func tail(step string) string { return step[strings.IndexByte(step, '.')+1:] }
 func (s *State) podList(rows int, v *view) screen.PodList {
 	o := s.order(v)
 	at := slices.IndexFunc(o.rows, func(p podPlace) bool { return p.pod == s.pod })
-	l := screen.PodList{Total: len(o.rows), Cursor: none, Sort: s.sort, Columns: s.columns, Hidden: len(o.all) - len(o.rows)}
+	l := screen.PodList{Total: len(o.rows), Cursor: none, Sort: s.sort, Columns: s.columns, Hidden: len(o.all) - len(o.rows), Namespace: o.namespace}
 	if s.filter != nil {
 		l.Match, l.Of = o.match, o.of
 	}

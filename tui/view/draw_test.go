@@ -123,7 +123,7 @@ func TestSelectionIsMarked(t *testing.T) {
 			if focus == screen.PanePods {
 				inPods, inMain = inMain, inPods
 			}
-			if !strings.Contains(text, inPods+st.m.held+" default/web") {
+			if !strings.Contains(text, inPods+st.m.held+" default ") {
 				t.Errorf("%v: the pod is not marked with %s", focus, inPods)
 			}
 			if !strings.Contains(text, fmt.Sprintf("%s      ", inMain)) {

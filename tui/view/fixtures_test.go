@@ -48,7 +48,7 @@ func base() *screen.Screen {
 		},
 		Crumbs: []string{"node-1", "default/web", "sync 2", "RunPodSandbox"},
 		Focus:  screen.PaneMain,
-		Pods: screen.PodList{Total: 8, Rows: []screen.PodRow{
+		Pods: screen.PodList{Total: 8, Namespace: 11, Rows: []screen.PodRow{
 			{Key: 2, Namespace: "shop", Name: "db-0", Mark: life.Stuck, Word: "stuck", For: 192 * time.Second, Where: "volumes", Line: "volume pvc-db is not attached"},
 			{Key: 3, Namespace: "shop", Name: "cart-7f9c5d6b8-x2x4k", Mark: life.Retrying, Word: "retrying", For: 18 * time.Second, Where: "image", Line: "image not found, 4th try"},
 			{Key: 1, Namespace: "default", Name: "web", Mark: life.Working, Word: "working", For: 2 * time.Second, Where: "sandbox"},

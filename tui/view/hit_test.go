@@ -28,7 +28,7 @@ func TestHit(t *testing.T) {
 		text   string
 		want   Target
 	}{
-		{held, "shop/db-0", Target{Kind: OnPod, Pane: screen.PanePods, Pod: 2}},
+		{held, "db-0", Target{Kind: OnPod, Pane: screen.PanePods, Pod: 2}},
 		{held, "volume pvc-db", Target{Kind: OnPod, Pane: screen.PanePods, Pod: 2}},
 		{held, "1 of 1 mounted", Target{Kind: OnRow, Pane: screen.PaneMain, ID: "k"}},
 		{held, "▸ ✓ volumes", Target{Kind: OnFold, Pane: screen.PaneMain, ID: "k"}},

@@ -104,8 +104,11 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 	if p.Mark >= life.Waiting && !p.Bad {
 		word = inkFaint
 	}
-	text := f.podState(p)
-	switch room := line.W - width(text) - 2; {
+	text, column := f.podState(p), f.namespaceWidth()
+	if column > 0 {
+		column++ // for the gap behind it
+	}
+	switch room := line.W - column - width(text) - 2; {
 	case p.Mark == life.Held && p.Left > 0 && room < nameUsual:
 		text = f.textf(wordLeft, words.Clock(p.Left)) // the sign says that it is held
 	case room < nameLeast:
@@ -117,7 +120,7 @@ func (f *frame) pod(r Rect, p *screen.PodRow, selected bool) {
 		f.put(line, f.m.picked, inkAccent.on(ground))
 		line = line.inset(2, 0, 0, 0)
 	}
-	f.podName(line, p, name, ground)
+	f.podName(line, p, column, name, ground)
 	if p.Line != "" && r.H > 1 {
 		f.put(r.line(1).inset(3, 0, 2, 0), p.Line, inkMuted.on(ground))
 	}
@@ -152,31 +155,32 @@ func podName(p *screen.PodRow) string {
 	return probes.Pod{Namespace: p.Namespace, Name: p.Name}.NamespacedName()
 }
 
-// podName writes the name and, if there is room behind it, the pod's step.
-func (f *frame) podName(line Rect, p *screen.PodRow, name, ground ink) {
-	full := podName(p)
-	if !f.shows(screen.ColumnNamespace) {
-		full = p.Name
+// podName writes the name and, if there is room behind it, the pod's step. The namespaces of a list stand in a column of
+// one width, if there are several.
+func (f *frame) podName(line Rect, p *screen.PodRow, column int, name, ground ink) {
+	if w := column - 1; w > 0 {
+		k := inkMuted
+		if name == inkMuted {
+			k = inkFaint
+		}
+		f.put(line.inset(0, 0, line.W-w, 0), fit(p.Namespace, w, f.m.ellipsis), k.on(ground))
+		line = line.inset(column, 0, 0, 0)
 	}
-	if width(full) > line.W {
-		full = f.shortName(p, line.W)
-	}
-	x := f.put(line, full, name.on(ground))
+	x := f.put(line, fitMiddle(p.Name, line.W, f.m.ellipsis), name.on(ground))
 	if rest := restFrom(line, x+2); p.Where != "" && f.shows(screen.ColumnStep) && width(p.Where) <= rest.W {
 		f.put(rest, p.Where, inkFaint.on(ground))
 	}
 }
 
-// shortName shortens the namespace first, then the middle of the name.
-func (f *frame) shortName(p *screen.PodRow, w int) string {
-	room := w - width(p.Name) - 1
-	switch {
-	case p.Namespace != "" && room >= 3:
-		return fit(p.Namespace, room, f.m.ellipsis) + "/" + p.Name
-	case p.Namespace != "" && room >= width(f.m.ellipsis):
-		return f.m.ellipsis + "/" + p.Name
+// namespaceLeast is the width of a list below which the names of pods need all of it.
+const namespaceLeast = 32
+
+// namespaceWidth returns the width of the column of namespaces; 0: there is none.
+func (f *frame) namespaceWidth() int {
+	if f.s.Pods.Namespace == 0 || f.lay.Pods.W < namespaceLeast || !f.shows(screen.ColumnNamespace) {
+		return 0
 	}
-	return fitMiddle(p.Name, w, f.m.ellipsis)
+	return min(f.s.Pods.Namespace, f.lay.Pods.W/5)
 }
 
 // podState returns the name of the pod's state with a time: for a held pod the time until it goes on, for others how
