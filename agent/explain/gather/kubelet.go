@@ -66,6 +66,9 @@ func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
 	if k.Near != nil {
 		p.near, p.ways, err = k.Near.reach(ctx, of)
 	}
+	if len(p.ways) == 0 {
+		p.ways = k.onLoopback(ctx, node)
+	}
 	p.wantsLog = p.near == nil && !k.Whole
 	if k.API != nil && node != "" {
 		p.ways = append(p.ways, through(k.API, node))
