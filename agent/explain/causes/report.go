@@ -208,8 +208,9 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 		}
 	}
 	add(words.Text("because of", "起因"), Fact{Text: r.titleOf(f.Of, l)})
-	for _, e := range f.Evidence {
-		add(words.Text("seen", "证据"), Fact{Text: words.OneLine(e.Where) + ": " + words.Cut(words.OneLine(e.Text), maxShown), Aside: r.aside(&e), Seq: e.Seq})
+	for i := range f.Evidence {
+		e := &f.Evidence[i]
+		add(words.Text("seen", "证据"), Fact{Text: words.OneLine(e.Where) + ": " + f.shown(i, l), Aside: r.aside(e), Seq: e.Seq})
 	}
 	add(words.Text("waits for", "等待"), Fact{Text: f.Chain(l)})
 	add(words.Text("clock", "计时"), Fact{Text: f.Clock(l)})
@@ -226,6 +227,28 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	}
 	add(words.Text("walk", "导览"), Fact{Text: f.Cause.Tour, Tour: f.Cause.Tour})
 	return out
+}
+
+// leastSame is how long the end of a text is at least that is not written again, in bytes.
+const leastSame = 40
+
+// shown returns the text of evidence for people. Runtime, kubelet and API server hand on one error, each with words of
+// its own before it: what evidence before has shown already is not shown again.
+func (f *Finding) shown(i int, l words.Lang) string {
+	text := words.OneLine(f.Evidence[i].Text)
+	for from := 0; len(text)-from >= leastSame; {
+		for j := range i {
+			if strings.HasSuffix(words.OneLine(f.Evidence[j].Text), text[from:]) {
+				return text[:from] + l.In(words.Text("as above", "同上"))
+			}
+		}
+		next := strings.Index(text[from:], ": ")
+		if next < 0 {
+			break
+		}
+		from += next + len(": ")
+	}
+	return words.Cut(text, maxShown)
 }
 
 // titleOf returns the title of the report's finding with an id; empty: it has none.
