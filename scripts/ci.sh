@@ -44,10 +44,10 @@ computing() {
 
 # Two labs that keep the processors busy starve each other, and a kubelet that gets no processor for seconds is ill. So
 # the parts that make pods come and go all the time are in one lane, and the others beside them, after what computes.
-(computing; tests sim-screen node-stuck node-probes node-screen sim-lab) &
+(computing; tests sim-screen node-stuck node-probes node-screen) &
 tests node-lab # it looks at what a lab leaves on the machine, so no other lab runs
-tests node-hold sim-stuck &
-tests node-attach node-delve node-kubelet
+tests node-hold node-delve sim-stuck sim-lab &
+tests node-attach node-kubelet
 wait
 
 # The soak judges the kubelet's memory and whether the node stays Ready, so nothing runs beside it.
