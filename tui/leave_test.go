@@ -3,6 +3,7 @@ package tui
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -151,6 +152,12 @@ func TestOfferedOnce(t *testing.T) {
 	if r := recall(path); len(r.Walks) != 2 {
 		t.Errorf("%+v", r)
 	}
+	// The list of walks says which are finished, and begins at the next one.
+	d = open(path).press("T").sees("Guided walks · type to search", "finished")
+	if n := strings.Count(d.look(), "finished"); n != 2 {
+		t.Errorf("%d walks are finished", n)
+	}
+	d.write("zzz").sees("nothing here matches")
 	for _, nowhere := range []string{"", "/proc/none/state.json"} {
 		d = open(nowhere).sees("A first walk?")
 		d.run(d.m.finishedWalk("creation"))

@@ -1,6 +1,8 @@
 package tui
 
 import (
+	"slices"
+
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
@@ -58,15 +60,25 @@ func (m *Model) listTours() tea.Cmd {
 		m.fail(err)
 		return nil
 	}
+	finished, next := recall(m.opts.StateFile).Walks, -1
 	var choices []ask.Choice
 	for i := range all {
 		t := &all[i]
-		choices = append(choices, ask.Choice{
+		c := ask.Choice{
 			ID: "tour." + t.Name, Text: m.text(t.Title), Also: t.Name, Off: m.walkOff(t),
 			Do: func() tea.Cmd { return m.startWalk(t) },
-		})
+		}
+		switch {
+		case slices.Contains(finished, t.Name):
+			c.Key = m.text(words.Text("finished", "已走完"))
+		case next < 0 && c.Off == "":
+			next = i
+		}
+		choices = append(choices, c)
 	}
-	m.push(ask.NewPicker(screen.OverTours, m.text(words.Text("Guided walks", "导览")), "/", choices))
+	p := ask.NewPicker(screen.OverTours, m.text(words.Text("Guided walks · type to search", "导览 · 输入即可搜索")), "/", choices)
+	p.Move(max(next, 0))
+	m.push(p)
 	return nil
 }
 

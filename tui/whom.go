@@ -79,6 +79,14 @@ func (m *Model) toNextHeld() string {
 	return m.textf(words.Text("to %s", "到 %s"), view.ShortName(m.nextHeld().GetPod().GetName(), m.frame.styles))
 }
 
+// oneOrAll returns the footer's hint for the key that goes between one pod and all pods.
+func (m *Model) oneOrAll() string {
+	if m.state.Many() {
+		return m.text(words.Text("one pod", "单个 Pod"))
+	}
+	return m.text(words.Text("all pods", "所有 Pod"))
+}
+
 // hintOf returns the footer's present hint for an action.
 func (m *Model) hintOf(a *action) screen.Hint {
 	h := screen.Hint{Key: keyName(a.keys[0]), Text: m.text(a.hint), Off: m.offReason(a)}

@@ -3,6 +3,7 @@ package screen
 import (
 	"time"
 
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -38,6 +39,8 @@ type Bar struct {
 	// Open: the call has not ended yet.
 	Open bool
 	Mark RowMark
+	// Pod is the state of the pod of which the bar is the whole life; nil: the bar is no pod's.
+	Pod *life.State
 	// Critical: without this call the whole would have been shorter.
 	Critical bool
 	Step     string

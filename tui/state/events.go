@@ -249,6 +249,11 @@ func (l *eventsView) stopFollowing(s *State) {
 	}
 }
 
+// Many reports whether the present view shows all pods. Only timeline and events can.
+func (s *State) Many() bool {
+	return s.main == screen.MainTimeline && s.time.many || s.main == screen.MainEvents && s.events.many
+}
+
 // ToggleManyEvents lists the events of all pods, or of the selected one.
 func (s *State) ToggleManyEvents() {
 	s.events.many = !s.events.many

@@ -138,7 +138,7 @@ func (s *State) markOf(c *history.Call, span int, now *life.Pod, v *view) screen
 	switch {
 	case now.Held == span:
 		return screen.RowHeld
-	case c.Ended && (c.Span.Failed || s.errorOf(c) != ""):
+	case c.Ended && (c.Span.Failed || s.errorOf(c) != "") && !s.h.IsRequest(c.Span.Step):
 		return screen.RowFailed
 	case c.Over(v.at):
 		return screen.RowDone

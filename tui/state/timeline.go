@@ -241,7 +241,7 @@ var barMarks = [...]screen.RowMark{
 
 func (s *State) podBar(pp podPlace, v *view) screen.Bar {
 	now, e := v.pod(pp.pod), &s.podAt(pp.pod).Entity
-	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.NamespacedName(), From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Open: true}
+	b := screen.Bar{ID: "p" + strconv.Itoa(pp.pod), Label: e.NamespacedName(), From: time.Duration(now.First), To: time.Duration(v.now), Mark: barMarks[pp.mark], Pod: &pp.mark, Open: true}
 	switch {
 	case now.Deleting && now.GoneAt != 0:
 		b.To, b.Open = time.Duration(now.GoneAt), false

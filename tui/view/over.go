@@ -185,6 +185,9 @@ func (f *frame) palette(o *screen.Overlay) {
 		f.put(r.line(0), t, inkMuted)
 		r = r.inset(0, 1, 0, 0)
 	}
+	if len(o.Items) == 0 && o.Input != nil {
+		f.put(r.line(0), f.text(wordNoMatch), inkMuted)
+	}
 	from, to := window(len(o.Items), o.Cursor, r.H)
 	for i := from; i < to; i++ {
 		f.item(r.line(i-from), o, i, true)

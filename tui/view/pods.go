@@ -180,7 +180,7 @@ func (f *frame) namespaceWidth() int {
 	if f.s.Pods.Namespace == 0 || f.lay.Pods.W < namespaceLeast || !f.shows(screen.ColumnNamespace) {
 		return 0
 	}
-	return min(f.s.Pods.Namespace, f.lay.Pods.W/5)
+	return min(f.s.Pods.Namespace, max(len("default"), f.lay.Pods.W/5))
 }
 
 // podState returns the name of the pod's state with a time: for a held pod the time until it goes on, for others how

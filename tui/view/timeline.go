@@ -174,8 +174,11 @@ func (f *frame) barLabel(line Rect, b *screen.Bar, ground ink) {
 		f.c.put(rest, rest.X, rest.Y, f.m.critical, inkBarCritical.on(ground))
 	}
 	rest = rest.inset(2+b.Depth, 0, 0, 0)
-	if b.Mark != screen.RowDone {
+	if b.Mark != screen.RowDone || b.Pod != nil {
 		glyph, k := f.m.row(b.Mark)
+		if b.Pod != nil {
+			glyph, k = f.m.pod(*b.Pod)
+		}
 		rest = restFrom(rest, f.put(rest, glyph+" ", k.on(ground)))
 	}
 	k := inkPlain

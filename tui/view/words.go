@@ -82,6 +82,7 @@ var (
 	wordOlder       = probes.Text{En: "older not searched yet", Zh: "更早的尚未查找"}
 	wordFoundOf     = probes.Text{En: "%d of %d", Zh: "第 %d 个，共 %d 个"}
 	wordHidden      = probes.Text{En: "+%d gone", Zh: "另有 %d 个已消失"}
+	wordNoMatch     = probes.Text{En: "nothing here matches", Zh: "没有匹配项"}
 	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}
 	wordNOf         = probes.Text{En: "%d of %d", Zh: "%d / %d"}
 	wordFind        = probes.Text{En: "find", Zh: "查找"}

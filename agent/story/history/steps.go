@@ -131,3 +131,10 @@ func (h *History) Role(id StepID) probes.Role {
 	}
 	return ""
 }
+
+// IsRequest reports whether a step is the kubelet's answer to somebody's request, as for kubectl logs. If it fails, nothing
+// of the pod has failed.
+func (h *History) IsRequest(id StepID) bool { return h.Step(id).Stage == stageRequests }
+
+// stageRequests is the stage of the kubelet's HTTP server.
+const stageRequests = "http"

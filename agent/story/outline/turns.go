@@ -76,7 +76,7 @@ func (o *Outlines) left(p *Pod, r *history.Record) {
 	}
 	if t := p.Turns.At(it.Turn); t != nil {
 		o.leftInTurn(p, t, sp, r)
-	} else if sp.Failed && it.Fault == None {
+	} else if sp.Failed && it.Fault == None && !o.h.IsRequest(sp.Step) {
 		it.Fault = r.Span
 		p.Segments.failed(o, p, sp.Item)
 		p.touched(sp.Item)
