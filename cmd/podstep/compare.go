@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"strings"
 	"time"
 
@@ -152,11 +153,8 @@ func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, se
 	return s, err
 }
 
-// Columns of the table: what, A, B, how much more.
-const (
-	whatColumn = 44
-	sideColumn = 11
-)
+// compareWidth is how wide a comparison is printed, in characters.
+const compareWidth = 79
 
 func compareText(r *compare.Result, color bool) string {
 	var b strings.Builder
@@ -166,27 +164,27 @@ func compareText(r *compare.Result, color bool) string {
 		}
 		return "\x1b[" + code + "m" + s + "\x1b[0m"
 	}
-	for _, l := range strings.Split(ansi.Wordwrap(r.Verdict(words.English)+".\n"+r.Parting(words.English), 79, ""), "\n") {
-		b.WriteString(l + "\n")
+	b.WriteString(ansi.Wordwrap(r.Verdict(words.English)+".\n"+r.Parting(words.English), compareWidth, "") + "\n\n")
+	look := compare.Look{Width: compareWidth, Most: 20, Slow: "█", Fast: "░", Axis: "│"}
+	if !color {
+		look.Slow, look.Fast, look.Axis = "#", "-", "|"
 	}
-	left, right := r.Names()
-	for _, l := range r.Lines(words.English, 20) {
-		if l.Heading {
-			b.WriteString("\n" + paint("1", strings.TrimRight(row(l.What, left, right, ""), " ")) + "\n")
-			continue
+	for _, row := range r.Table(words.English, look) {
+		switch {
+		case row.Heading:
+			row.Text = paint("1", row.Text)
+		case row.Marked:
+			row.Text = paint("33", row.Text)
+		default:
+			row.Text = slowBar.ReplaceAllStringFunc(row.Text, func(bar string) string { return paint("33", bar) })
 		}
-		text := strings.TrimRight(row(l.What, l.A, l.B, l.Other), " ")
-		if l.Marked {
-			text = paint("33", strings.TrimRight(row("> "+strings.TrimPrefix(l.What, "  "), l.A, l.B, l.Other), " "))
-		}
-		b.WriteString(text + "\n")
+		b.WriteString(row.Text + "\n")
 	}
 	return b.String()
 }
 
-func row(what, a, b, more string) string {
-	return compare.Cell(what, whatColumn) + " " + compare.Cell(a, sideColumn) + " " + compare.Cell(b, sideColumn) + " " + more
-}
+// slowBar matches the bar of the pod that took longer.
+var slowBar = regexp.MustCompile("█+")
 
 // compareJSON is a comparison as programs get it.
 type compareJSON struct {

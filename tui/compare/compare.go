@@ -5,7 +5,6 @@ package compare
 import (
 	"cmp"
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -85,7 +84,7 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 
 // Overlay returns the visible part of the page. The table is as wide as there is room.
 func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
-	p.Lines = p.lines(view.OverPageWidth(s))
+	p.Lines = p.lines(s)
 	o := p.Page.Overlay(s)
 	o.Hints = []screen.Hint{{Key: "Tab", Text: p.part.Next().Text(p.lang)}}
 	return o
@@ -94,42 +93,15 @@ func (p *Page) Overlay(s *view.Styles) *screen.Overlay {
 // mostLines bounds how many lines of each kind are listed.
 const mostLines = 40
 
-// Widths of the table: the column of one side, and the least for a line's subject. If there is less room, the
-// subject has a line of its own.
-const (
-	sideWidth = 11
-	moreWidth = 9
-	whatLeast = 20
-)
-
-func (p *Page) lines(width int) (out []string) {
+func (p *Page) lines(s *view.Styles) (out []string) {
 	out = append(out, p.result.Verdict(p.lang)+p.lang.In(words.Text(".", "。")))
 	if !p.result.Begun() {
 		return out
 	}
-	out = append(out, p.result.Parting(p.lang))
-	a, b := p.result.Names()
-	what := width - 2*sideWidth - moreWidth - 3
-	row := func(of, x, y, more string) string {
-		if what < whatLeast {
-			values := strings.TrimSpace(compare.Cell(x, sideWidth) + " " + compare.Cell(y, sideWidth) + " " + more)
-			if values == "" {
-				return of
-			}
-			return of + "\n  " + values
-		}
-		return strings.TrimRight(compare.Cell(of, what)+" "+compare.Cell(x, sideWidth)+" "+compare.Cell(y, sideWidth)+" "+more, " ")
-	}
-	for _, l := range p.result.Lines(p.lang, mostLines) {
-		text := row(l.What, l.A, l.B, l.Other)
-		switch {
-		case l.Heading:
-			out = append(out, "")
-			text = row(l.What, a, b, "")
-		case l.Marked:
-			text = row("> "+strings.TrimSpace(l.What), l.A, l.B, l.Other)
-		}
-		out = append(out, strings.Split(text, "\n")...)
+	out = append(out, p.result.Parting(p.lang), "")
+	slow, fast, axis := view.CompareBars(s)
+	for _, row := range p.result.Table(p.lang, compare.Look{Width: view.OverPageWidth(s), Most: mostLines, Slow: slow, Fast: fast, Axis: axis}) {
+		out = append(out, row.Text)
 	}
 	return out
 }

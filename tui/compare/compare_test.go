@@ -95,7 +95,7 @@ func TestPart(t *testing.T) {
 	p := page(t, words.English, "web", "held")
 	for _, c := range []struct{ title, next, text string }{
 		{"web and held compared: creation", "termination", "web came in"},
-		{"web and held compared: termination", "the whole story", "30 s of it in cri.StopContainer of container held"},
+		{"web and held compared: termination", "the whole story", "30 s of it in cri.StopContainer of container"},
 		{"web and held compared: the whole story", "creation", "web was there for"},
 		{"web and held compared: creation", "termination", "web came in"},
 	} {

@@ -103,8 +103,8 @@ var (
 // that counts.
 func (s *State) storyClock(now *life.Pod, v *view) (took time.Duration, name probes.Text) {
 	switch {
-	case s.pod == 0 || now.First == 0:
-		return 0, name
+	case s.pod == 0 || now.First == 0 || now.Former != 0 && now.ReadyAt == 0 && now.GoneAt == 0:
+		return 0, name // of what only a former agent knew nobody can say how long it went on
 	case now.Deleting && now.GoneAt != 0:
 		return history.Since(now.DeletedAt, now.GoneAt), terminatedIn
 	case now.Deleting:

@@ -47,6 +47,9 @@ func (f *frame) markFound() {
 
 // markText gives the ink of a role to a text wherever it is in a line, and keeps the ground.
 func (c *canvas) markText(line Rect, text string, k ink) {
+	if line.empty() || line.X >= c.w || line.Y >= c.h {
+		return // a screen of a few cells has no room for it
+	}
 	cells := c.cells[line.Y*c.w+line.X : line.Y*c.w+min(line.right(), c.w)]
 	var lower strings.Builder
 	at := make([]int, 0, len(cells)) // the cell of each byte of lower

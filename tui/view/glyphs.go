@@ -28,6 +28,7 @@ type marks struct {
 	crumb, ellipsis, pointer, times, down, dot, critical     string
 	request, answer, picked, bookmark                        string
 	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
+	barSlow, barFast                                         string // of two bars beside each other
 	// eighths are bars of one to seven eighths of a cell; empty if the set has none.
 	eighths []string
 }
@@ -44,6 +45,7 @@ var glyphSets = [...]marks{
 		crumb: "›", ellipsis: "…", pointer: "▸", times: "×", down: "↓", dot: "·", critical: "◆",
 		request: "→", answer: "←", picked: "▣", bookmark: "§",
 		grid: "┊", now: "│", barEnd: "►", barHalf: "▐", barPlain: "█", barBusy: "█", barNo: "┄",
+		barSlow: "█", barFast: "░",
 		eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
 	},
 	ASCII: {
@@ -57,6 +59,7 @@ var glyphSets = [...]marks{
 		crumb: ">", ellipsis: "..", pointer: ">", times: "x", down: "v", dot: "-", critical: "*",
 		request: "->", answer: "<-", picked: "%", bookmark: "&",
 		grid: ":", now: "|", barEnd: ">", barHalf: "=", barPlain: "=", barBusy: "#", barNo: ".",
+		barSlow: "#", barFast: "-",
 	},
 }
 

@@ -149,12 +149,17 @@ func (f *frame) page(o *screen.Overlay) {
 	r := f.box(w, h, title, o.Danger)
 	for i := range min(h, r.H) {
 		f.put(r.line(i), lines[i], inkPlain)
+		f.c.markText(r.line(i), glyphSets[Unicode].barSlow, inkWarn)
 		if o.Found != "" {
 			f.c.markText(r.line(i), o.Found, inkMatch)
 		}
 	}
 	f.thumb(r.inset(0, 0, -1, 0), o.Top, h, max(o.Total, len(lines)))
 }
+
+// CompareBars returns the signs of the bars of a comparison: of the pod that took longer, of the other one, and between
+// both.
+func CompareBars(s *Styles) (slow, fast, axis string) { return s.m.barSlow, s.m.barFast, s.m.lineV }
 
 // search draws the line in which a person searches a list, and returns the room for the list.
 func (f *frame) search(r Rect, in *screen.Input) Rect {

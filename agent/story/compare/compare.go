@@ -49,6 +49,7 @@ func (p *Pair) Step() *Step {
 
 // Compare lays two stories side by side.
 func Compare(a, b *Story) *Result {
+	a, b = paired(a, b)
 	r := &Result{A: a, B: b, Times: times(a, b), Pairs: pairs(a, b)}
 	r.Parts = slices.IndexFunc(r.Pairs, func(p Pair) bool { return p.Differs() })
 	r.Fails = slices.IndexFunc(r.Pairs, func(p Pair) bool { return failed(p.A) != failed(p.B) })
@@ -133,8 +134,6 @@ func steps(a, b *Story, ta, tb *Turn) (out []Pair) {
 		p := Pair{Turn: ta}
 		if i >= 0 {
 			p.A = &a.Steps[as[i]]
-		} else {
-			p.Turn = tb
 		}
 		if j >= 0 {
 			p.B = &b.Steps[bs[j]]

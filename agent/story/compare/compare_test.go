@@ -292,7 +292,7 @@ func TestTermination(t *testing.T) {
 	}
 	const grace = 30 * time.Second
 	top := Compare(quick, slow).Times[0]
-	if top.Step != "cri.StopContainer" || top.Of != "container held" || (top.B-grace).Abs() > time.Second {
+	if top.Step != "cri.StopContainer" || top.Of != "container app/held" || (top.B-grace).Abs() > time.Second {
 		t.Errorf("most of the difference is %+v", top)
 	}
 	if s := read(t, "no-image", Termination); s.Begun || s.Took != 0 || len(s.Steps) != 0 {

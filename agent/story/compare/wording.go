@@ -2,10 +2,9 @@ package compare
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
-
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -100,6 +99,15 @@ func (k Key) Text(l words.Lang) string {
 	return l.Inf(of, words.Clean(k.Step), words.Clean(name))
 }
 
+// brief returns the step's title, and the name of what it is about.
+func (k Key) brief(l words.Lang) string {
+	if k.Step == "" {
+		return l.Inf(words.Text("no call, between turns", "两轮之间，没有调用"))
+	}
+	_, name, _ := strings.Cut(k.Of, " ")
+	return words.Clean(strings.TrimSpace(k.Step + " " + name))
+}
+
 // Parting returns a sentence about where the stories part first, and what failed first in only one of them.
 func (r *Result) Parting(l words.Lang) string {
 	if !r.Begun() {
@@ -166,58 +174,147 @@ type Line struct {
 	// A Heading has only What. At a Marked line the stories differ.
 	Heading, Marked   bool
 	What, A, B, Other string
+	// TookA and TookB are the times of a line that is about times.
+	TookA, TookB time.Duration
 }
 
-// leastTime is by how much a step's times must differ for a line of its own.
-const leastTime = time.Millisecond
+// leastTime is by how much a step's times must differ for a line of its own, and leastShare by what part of the longer
+// story.
+const (
+	leastTime  = time.Millisecond
+	leastShare = 100
+)
 
 // Lines returns the comparison as a table: where the time went, and the steps in which the stories differ. Each of
-// these two has at most most lines.
+// these two has at most most lines. What hardly differs is one line.
 func (r *Result) Lines(l words.Lang, most int) (out []Line) {
 	if !r.Begun() {
 		return nil
 	}
-	heading := func(t probes.Text) { out = append(out, Line{Heading: true, What: l.Inf(t)}) }
-	heading(words.Text("Where the time went", "时间用在哪里"))
-	out = append(out, Line{What: r.A.Part.Text(l), A: words.Took(r.A.Took), B: words.Took(r.B.Took), Other: more(r.B.Took - r.A.Took)})
-	if r.A.Held+r.B.Held > 0 {
-		out = append(out, Line{What: l.Inf(words.Text("held by a person", "被人停住")), A: took(r.A.Held), B: took(r.B.Held), Other: more(r.B.Held - r.A.Held)})
+	out = append(r.timeLines(l, most), Line{Heading: true, What: l.Inf(words.Text("Steps that differ", "不同的步骤"))})
+	differ := r.stepLines(l, most)
+	if len(differ) == 0 {
+		differ = []Line{{What: l.Inf(words.Text("none", "没有"))}}
 	}
-	n := 0
+	out = append(out, differ...)
+	if r.A.Cut || r.B.Cut {
+		out = append(out, Line{What: l.Inf(words.Text("Only the first %d calls of a pod were looked at.", "每个 Pod 只看了前 %d 次调用。"), mostSteps)})
+	}
+	return out
+}
+
+// timeLines say where the time went.
+func (r *Result) timeLines(l words.Lang, most int) []Line {
+	line := func(what, a, b string, x, y time.Duration) Line {
+		return Line{What: what, A: a, B: b, Other: more(y - x), TookA: x, TookB: y}
+	}
+	out := []Line{
+		{Heading: true, What: l.Inf(words.Text("Where the time went", "时间用在哪里"))},
+		line(r.A.Part.Text(l), words.Took(r.A.Took), words.Took(r.B.Took), r.A.Took, r.B.Took),
+	}
+	if r.A.Held+r.B.Held > 0 {
+		out = append(out, line(l.Inf(words.Text("held by a person", "被人停住")), took(r.A.Held), took(r.B.Held), r.A.Held, r.B.Held))
+	}
+	least := max(leastTime, max(r.A.Took, r.B.Took)/leastShare)
+	rest, restA, restB := 0, time.Duration(0), time.Duration(0)
 	for i := range r.Times {
 		t := &r.Times[i]
-		if t.More().Abs() < leastTime || n == most {
-			break
+		switch {
+		case t.More().Abs() >= least && i < most:
+			out = append(out, line(t.brief(l), calls(t.A, t.CallsA), calls(t.B, t.CallsB), t.A, t.B))
+		case t.A+t.B > 0:
+			rest, restA, restB = rest+1, restA+t.A, restB+t.B
 		}
-		n++
-		out = append(out, Line{What: t.Text(l), A: calls(t.A, t.CallsA), B: calls(t.B, t.CallsB), Other: more(t.More())})
 	}
-	heading(words.Text("Steps that differ", "不同的步骤"))
-	in := ""
-	n = 0
+	if rest > 0 {
+		out = append(out, line(l.Inf(words.Text("%d more, by < %s each", "另有 %d 项，各差不到 %s"), rest, words.Took(least)), took(restA), took(restB), restA, restB))
+	}
+	return out
+}
+
+// stepLine is a line about a step that differs, or about all steps of a container that only one pod has in a turn.
+type stepLine struct {
+	Line
+	container string
+	steps     int
+	a, b      time.Duration
+}
+
+// stepLines say in which steps the stories differ, turn by turn.
+func (r *Result) stepLines(l words.Lang, most int) (out []Line) {
+	var lines []*stepLine
+	in, alone, turns := "", map[string]*stepLine{}, r.turnsAlone() // alone: by turn, pod and container
 	for i := range r.Pairs {
 		p := &r.Pairs[i]
 		if !p.Differs() {
 			continue
 		}
-		if n == most {
-			out = append(out, Line{What: l.Inf(words.Text("… and more", "……还有更多"))})
-			break
+		turn := p.Turn.Text(l)
+		if whole := turns[p.Turn]; whole != nil {
+			if whole.What == "" {
+				whole.What, whole.A, whole.B = l.Inf(words.Text("%s: %d steps", "%s：%d 步"), turn, whole.steps), took(whole.a), took(whole.b)
+				lines = append(lines, &stepLine{Line: whole.Line})
+			}
+			continue
 		}
-		n++
-		if turn := p.Turn.Text(l); turn != in {
+		if turn != in {
 			in = turn
-			out = append(out, Line{What: turn + l.In(words.Text(":", "："))})
+			lines = append(lines, &stepLine{Line: Line{What: turn + l.In(words.Text(":", "："))}})
 		}
-		out = append(out, Line{Marked: i == r.Parts, What: "  " + p.Step().Key.Text(l), A: outcome(l, p.A), B: outcome(l, p.B)})
+		container := containerOf(p)
+		side := fmt.Sprint(in, p.A == nil, container)
+		line := alone[side]
+		if line == nil || container == "" {
+			line = &stepLine{Line: Line{What: "  " + p.Step().Key.brief(l), A: outcome(l, p.A), B: outcome(l, p.B)}, container: container}
+			lines, alone[side] = append(lines, line), line
+		}
+		line.steps++
+		line.a, line.b, line.Marked = line.a+tookOf(p.A), line.b+tookOf(p.B), line.Marked || i == r.Parts
 	}
-	if n == 0 {
-		out = append(out, Line{What: l.Inf(words.Text("none", "没有"))})
-	}
-	if r.A.Cut || r.B.Cut {
-		out = append(out, Line{What: l.Inf(words.Text("Only the first %d calls of a pod were looked at.", "每个 Pod 只看了前 %d 次调用。"), mostSteps)})
+	for n, line := range lines {
+		if n >= most {
+			return append(out, Line{What: l.Inf(words.Text("… and %d more", "……还有 %d 行"), len(lines)-n)})
+		}
+		if line.steps > 1 {
+			line.What = l.Inf(words.Text("  container %s: %d steps", "  容器 %s：%d 步"), line.container, line.steps)
+			line.A, line.B = took(line.a), took(line.b)
+		}
+		out = append(out, line.Line)
 	}
 	return out
+}
+
+// turnsAlone returns the turns that only one story has and in which nothing failed. They have no names yet.
+func (r *Result) turnsAlone() map[*Turn]*stepLine {
+	out, sides := map[*Turn]*stepLine{}, map[*Turn][2]bool{}
+	for i := range r.Pairs {
+		p := &r.Pairs[i]
+		if out[p.Turn] == nil {
+			out[p.Turn] = &stepLine{}
+		}
+		line, side := out[p.Turn], sides[p.Turn]
+		line.steps, line.a, line.b = line.steps+1, line.a+tookOf(p.A), line.b+tookOf(p.B)
+		line.Marked = line.Marked || i == r.Parts
+		sides[p.Turn] = [2]bool{side[0] || p.A != nil || failed(p.B), side[1] || p.B != nil || failed(p.A)}
+	}
+	maps.DeleteFunc(out, func(t *Turn, _ *stepLine) bool { return sides[t] == [2]bool{true, true} })
+	return out
+}
+
+// containerOf returns the container that a pair is about if only one story has the step, and if it has not failed there.
+func containerOf(p *Pair) string {
+	name, is := strings.CutPrefix(p.Step().Of, containerMark)
+	if !is || p.A != nil && p.B != nil || p.Step().Failed {
+		return ""
+	}
+	return words.Clean(name)
+}
+
+func tookOf(s *Step) time.Duration {
+	if s == nil {
+		return 0
+	}
+	return s.Took
 }
 
 func took(d time.Duration) string {
@@ -252,10 +349,4 @@ func outcome(l words.Lang, s *Step) string {
 		return l.Inf(words.Text("failed", "失败"))
 	}
 	return words.Took(s.Took)
-}
-
-// Cell pads a text of a table to the width of its column, in a terminal's cells, and cuts a longer one.
-func Cell(s string, width int) string {
-	s = ansi.Truncate(s, width, "...")
-	return s + strings.Repeat(" ", max(width-ansi.StringWidth(s), 0))
 }
