@@ -68,7 +68,7 @@ var Formats = []FormatInfo{
 	{FormatKill, 2, "a number of containers that are killed, and their grace period in seconds"},
 	{FormatVolumes, 1, "a number of volumes: wanted, or mounted once the call is over"},
 	{FormatFound, 2, "how many were found of how many"},
-	{FormatPlan, 5, "the plan of a turn: kill the pod, make a sandbox, the number of containers to kill, init containers and containers to start"},
+	{FormatPlan, 6, "the plan of a turn: kill the pod, make a sandbox, the number of containers to kill, init containers and containers to start, the number of containers to resize"},
 	{FormatAdmitted, 3, "admitted, or refused with reason and message"},
 	{FormatDifference, 3, "what differs: a deletion, the spec, or only the status"},
 	{FormatUpdate, 2, "the type of an update, and the grace period of a deletion"},

@@ -195,6 +195,9 @@ func planNote(l words.Lang, c *history.Call, fields []string) string {
 	if n := countList(c.Text(fields[4])); n > 0 {
 		do = append(do, l.Inf(words.Text("start %d", "启动 %d 个容器"), n))
 	}
+	if n, _ := c.Number(fields[5]); n > 0 {
+		do = append(do, l.Inf(words.Text("resize %d", "调整 %d 个容器的资源"), n))
+	}
 	if len(do) == 0 {
 		return l.In(words.Text("nothing to do", "没有要做的事"))
 	}
