@@ -20,6 +20,7 @@ import (
 	"github.com/podstep/podstep/tui/session"
 	"github.com/podstep/podstep/tui/stack"
 	"github.com/podstep/podstep/tui/state"
+	"github.com/podstep/podstep/tui/tours"
 	"github.com/podstep/podstep/tui/view"
 	"github.com/podstep/podstep/tui/walk"
 )
@@ -57,8 +58,10 @@ type Model struct {
 	recorded []string
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
-	filter  string
-	find    find.Find
+	// looked is the stop for which the detail was scrolled last.
+	looked *tours.Stop
+	filter string
+	find   find.Find
 	// actions is the table with the keys that the person gave them.
 	actions []action
 	columns []screen.PodColumn

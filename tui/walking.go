@@ -80,7 +80,9 @@ func (m *Model) walkLook() tea.Cmd {
 	if m.walk == nil {
 		return nil
 	}
-	return m.walk.Look()
+	cmd := m.walk.Look()
+	m.showLook()
+	return cmd
 }
 
 // readWalk shows the walk's card in full.

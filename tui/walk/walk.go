@@ -199,3 +199,11 @@ const callTime = 10 * time.Second
 func (w *Walk) within() (context.Context, context.CancelFunc) {
 	return context.WithTimeout(w.ctx, callTime)
 }
+
+// Here returns the stop that the walk is at; nil: it is on its way.
+func (w *Walk) Here() *tours.Stop {
+	if w.ended || w.phase != phaseHere {
+		return nil
+	}
+	return w.stops[w.at]
+}
