@@ -239,6 +239,9 @@ func (m *Match) compile() error {
 	if m.Sure != "" && m.Sure.rank() == 0 {
 		return fmt.Errorf("%q is no confidence", m.Sure)
 	}
+	if m.Sure == Certain && (m.Event != nil || m.Log != nil) {
+		return errors.New("an event and a line of a log alone make nothing certain: what they say may be over")
+	}
 	return nil
 }
 

@@ -65,9 +65,10 @@ func (c *Case) probeKill(k container, t *corev1.ContainerStateTerminated) *probe
 		if unhealthy != nil {
 			kill.shown = append(kill.shown, c.event(unhealthy))
 		}
+		kill.shown = append(kill.shown, c.ended(k, t))
 		if kill.sure != Certain {
 			long := "ran for " + words.Took(ran(t)) + ", as its " + kill.kind + " probe allows"
-			kill.shown = append(kill.shown, c.ended(k, t), c.status("container "+k.Name, long, t.FinishedAt.Time))
+			kill.shown = append(kill.shown, c.status("container "+k.Name, long, t.FinishedAt.Time))
 		}
 		return &kill
 	}

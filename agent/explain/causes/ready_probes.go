@@ -81,16 +81,16 @@ func (c *Case) readinessFails(k container, spec *corev1.Container, started time.
 	if !before && age < time.Duration(p.InitialDelaySeconds)*time.Second+max(newContainer, kubeapi.ProbeBudget(p)) {
 		return nil
 	}
+	notReady := c.status("container "+k.Name, "runs, has started and is not ready", c.Now)
 	e := c.unhealthy(k.Name, "Readiness", started)
 	if e == nil {
 		if !before && age < kubeapi.ProbeBudget(p)+2*newContainer {
 			return nil
 		}
-		return []Finding{c.found("ready.probeFails", k.Name, args, Likely, started,
-			c.status("container "+k.Name, "runs, has started and is not ready", c.Now))}
+		return []Finding{c.found("ready.probeFails", k.Name, args, Likely, started, notReady)}
 	}
 	id := c.probeCause(e.Message, p, args)
-	out := []Finding{c.found(id, k.Name, args, Certain, e.First, c.event(e))}
+	out := []Finding{c.found(id, k.Name, args, Certain, e.First, c.event(e), notReady)}
 	if wrong := c.wrongPort(k, spec, p, "readiness", e); wrong != nil {
 		out = append(out, *wrong)
 	}
@@ -165,7 +165,7 @@ func (c *Case) startupFails(k container, spec *corev1.Container, started time.Ti
 	args := probeArgs(k, "startup", p)
 	args["left"] = words.Took(max(0, all-age))
 	args["took"] = words.Took(age)
-	out := []Finding{c.found("ready.startupFails", k.Name, args, Certain, started, c.event(e))}
+	out := []Finding{c.found("ready.startupFails", k.Name, args, Certain, started, c.event(e), c.status("container "+k.Name, "runs and does not count as started", c.Now))}
 	if wrong := c.wrongPort(k, spec, p, "startup", e); wrong != nil {
 		out = append(out, *wrong)
 	}
