@@ -197,7 +197,7 @@ func (a *app) printReach(ctx context.Context) (without []string) {
 	for i, p := range c.About().GetProbes() {
 		if wire.Works(p) && !wire.Retries(p) {
 			text, _, _ := reach.Text(c.About(), i)
-			a.printf("probe %s", text)
+			a.printf("probe %s", text.En)
 		}
 	}
 	return sightless(c.About().GetProbes())

@@ -7,10 +7,12 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/cmd/podstep/reach"
+	"github.com/podstep/podstep/probes/words"
 )
 
 func (a *app) doctor() *cobra.Command {
 	var out format
+	lang := choice{of: []string{string(words.English), string(words.Chinese)}}
 	cmd := &cobra.Command{
 		Use:   "doctor [-o json|yaml]",
 		Short: "What podstep can do on this machine, and why not more",
@@ -22,7 +24,7 @@ The exit code is 0 if there is an agent, or if podstep attach can start one here
 is 1 otherwise, and if a podstep that was attached keeps the kubelet from its runtime.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			checks := a.doctorChecks(cmd.Context())
+			checks := reach.Lines(language(lang.value), a.doctorChecks(cmd.Context()))
 			if err := out.print(a.out, checks, func(w io.Writer) { reach.Print(w, checks) }); err != nil {
 				return err
 			}
@@ -35,6 +37,7 @@ is 1 otherwise, and if a podstep that was attached keeps the kubelet from its ru
 		},
 	}
 	out.add(cmd, "json", "yaml")
+	lang.add(cmd, "lang", "", "language of the texts (default: the locale's)")
 	return cmd
 }
 

@@ -241,7 +241,7 @@ type oneAnswer struct {
 func (o *oneAnswer) wrong() bool { return o.Wrong() }
 
 func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
-	l := f.language()
+	l := language(f.lang.value)
 	data := newWhyJSON(o.Report, l)
 	data.Log = o.log
 	return f.out.print(w, data, func(w io.Writer) {

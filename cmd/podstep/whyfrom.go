@@ -63,10 +63,10 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 	return from, namespace, nil
 }
 
-// language returns the reader's language.
-func (f *whyFlags) language() words.Lang {
-	if f.lang.value != "" {
-		return words.Lang(f.lang.value)
+// language returns the reader's language: the one that a flag names, or that of the environment.
+func language(flag string) words.Lang {
+	if flag != "" {
+		return words.Lang(flag)
 	}
 	return words.LangOf(os.Getenv("LC_ALL"), os.Getenv("LC_MESSAGES"), os.Getenv("LANG"))
 }

@@ -161,7 +161,7 @@ type groupJSON struct {
 }
 
 func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
-	l := f.language()
+	l := language(f.lang.value)
 	data := struct {
 		Looked   int               `json:"looked"`
 		Stuck    int               `json:"stuck"`

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestNeeds: each thing that a machine lacks is named, and an error of the kernel with it.
@@ -35,8 +37,8 @@ func TestNeeds(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			m := whole
 			x.change(&m)
-			lacks, remarks := m.Lacks(), strings.Join(m.Remarks(), "; ")
-			if len(lacks) > 1 || (len(lacks) == 1) != (x.lacks != "") || len(lacks) == 1 && (!strings.Contains(lacks[0].Why, x.lacks) || lacks[0].Todo == "") {
+			lacks, remarks := m.Lacks(), words.Joined(words.Same("; "), m.Remarks()...).En
+			if len(lacks) > 1 || (len(lacks) == 1) != (x.lacks != "") || len(lacks) == 1 && (!strings.Contains(lacks[0].Why.En, x.lacks) || lacks[0].Todo.Zh == "") {
 				t.Errorf("it lacks %+v, want %q", lacks, x.lacks)
 			}
 			if !strings.Contains(remarks, x.remarks) || (remarks == "") != (x.remarks == "") {

@@ -12,9 +12,9 @@ func TestTryKernel(t *testing.T) {
 	before := openFiles(t)
 	k := TryKernel()
 	for _, row := range k.Table() {
-		t.Logf("the kernel %s: %v %v", row.Thing, !row.Missing, row.Err)
+		t.Logf("the kernel %s: %v %v", row.Thing.En, !row.Missing, row.Err)
 		if row.Missing {
-			t.Errorf("the kernel %s: %v", row.Thing, row.Err)
+			t.Errorf("the kernel %s: %v", row.Thing.En, row.Err)
 		}
 	}
 	if now := openFiles(t); now != before {

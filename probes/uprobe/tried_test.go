@@ -95,10 +95,10 @@ func TestTable(t *testing.T) {
 		}
 		for j, row := range k.Table() {
 			if missing := j >= i; row.Missing != missing {
-				t.Errorf("the kernel lacks that it %s; that it %s is missing: %v", things[i].does, row.Thing, row.Missing)
+				t.Errorf("the kernel lacks that it %s; that it %s is missing: %v", things[i].does.En, row.Thing.En, row.Missing)
 			}
 			if (row.Err != nil) != (i == j) {
-				t.Errorf("the kernel lacks that it %s; the error of %q is %v", things[i].does, row.Thing, row.Err)
+				t.Errorf("the kernel lacks that it %s; the error of %q is %v", things[i].does.En, row.Thing.En, row.Err)
 			}
 		}
 	}
@@ -112,7 +112,7 @@ func TestTable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, x := range things {
-		if row := "| " + x.does + " | " + x.without + " |"; !strings.Contains(string(text), row) {
+		if row := "| " + x.does.En + " | " + x.without.En + " |"; !strings.Contains(string(text), row) {
 			t.Errorf("docs/attach.md lacks the row\n%s", row)
 		}
 	}

@@ -114,3 +114,34 @@ func (l Lang) Nth(n int) string {
 	}
 	return fmt.Sprintf("%d%s try", n, suffix)
 }
+
+// Same is a text that is the same in both languages, such as a path.
+func Same(s string) probes.Text { return probes.Text{En: s, Zh: s} }
+
+// With puts values into a sentence, in both languages. A value that is a Text goes in as it is in each.
+func With(t probes.Text, values ...any) probes.Text {
+	in := func(l Lang) string {
+		own := slices.Clone(values)
+		for i, v := range own {
+			if text, is := v.(probes.Text); is {
+				own[i] = l.In(text)
+			}
+		}
+		return l.Inf(t, own...)
+	}
+	if len(values) == 0 {
+		return t
+	}
+	return probes.Text{En: in(English), Zh: in(Chinese)}
+}
+
+// Joined joins texts, with another text between each two.
+func Joined(between probes.Text, parts ...probes.Text) (out probes.Text) {
+	for i, p := range parts {
+		if i > 0 {
+			out.En, out.Zh = out.En+between.En, out.Zh+between.Zh
+		}
+		out.En, out.Zh = out.En+p.En, out.Zh+p.Zh
+	}
+	return out
+}

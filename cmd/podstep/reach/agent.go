@@ -1,18 +1,18 @@
 package reach
 
 import (
-	"fmt"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // Agent returns the checks of an agent that was reached.
 func Agent(c *client.Client) []Check {
 	i := c.About()
-	checks := []Check{ok("agent", "version %s at %s, pid %d, node %s", i.Version, c.Path, i.Pid, i.Node)}
+	checks := []Check{ok("agent", words.Text("version %s at %s, pid %d, node %s", "版本 %s，在 %s，pid %d，节点 %s"), i.Version, c.Path, i.Pid, i.Node)}
 	checks = append(checks, agentProbeChecks(i)...)
 	return append(checks, versionCheck(i.KubeletVersion))
 }
@@ -20,12 +20,12 @@ func Agent(c *client.Client) []Check {
 // NoAgent returns the one check of an agent that was not reached, on a machine. Where podstep
 // can attach, no agent is needed yet.
 func NoAgent(err error, m Machine) Check {
-	c := Check{Name: "agent", Status: "fail", Text: err.Error(), Todo: m.ForAgent}
+	c := fail("agent", reason.Error(err), m.ForAgent)
 	switch client.KindOf(err) {
 	case client.Denied:
-		c.Todo = "run podstep as the user who runs the kubelet"
+		c.Todo = words.Text("run podstep as the user who runs the kubelet", "用运行 kubelet 的用户运行 podstep")
 	case client.Usage:
-		c.Todo = "name another socket"
+		c.Todo = words.Text("name another socket", "指定另一个套接字")
 	case client.NoAgent:
 		if m.Attachable {
 			c.Status = "warn"
@@ -45,30 +45,30 @@ func agentProbeChecks(info *agentpb.InfoResponse) []Check {
 
 func agentProbeCheck(info *agentpb.InfoResponse, i int, p *agentpb.Probe) Check {
 	text, sees, all := Text(info, i)
-	why := wire.Why(p.GetReason()).Text().En
+	why := wire.Why(p.GetReason()).Text()
 	switch {
 	case p.GetState() == agentpb.ProbeState_PROBE_RETRYING:
-		return warn("probe", p.GetName()+": sees nothing now, and tries again: "+why, "fix that; the probe then goes on by itself")
+		return warn("probe", words.With(words.Text("%s: sees nothing now, and tries again: %s", "%s：现在什么都看不到，会再试：%s"), p.GetName(), why), words.Text("fix that; the probe then goes on by itself", "解决它；探针会自行继续"))
 	case p.GetState() == agentpb.ProbeState_PROBE_STOPPED && p.GetReason() != nil:
-		return ok("probe", "%s", wire.Failure(p).En) // somebody wants it so
+		return ok("probe", wire.Failure(p)) // somebody wants it so
 	case !wire.Works(p):
-		return warn("probe", wire.Failure(p).En, "fix that, then end podstep attach and start it again")
+		return warn("probe", wire.Failure(p), words.Text("fix that, then end podstep attach and start it again", "解决它，然后结束 podstep attach 并重新启动"))
 	case sees == 0:
-		return Check{Name: "probe", Status: "fail", Text: text, Todo: "the kubelet was built without weaving; use podstep-kubelet as it is released"}
+		return fail("probe", text, words.Text("the kubelet was built without weaving; use podstep-kubelet as it is released", "这个 kubelet 构建时没有织入；请用发布的 podstep-kubelet"))
 	}
-	if why != "" { // the remark of a probe that works
-		text += "; " + why
+	if why.En != "" { // the remark of a probe that works
+		text = words.Joined(semicolon, text, why)
 	}
 	if k := p.GetKnows(); sees < all && k.GetNesting() && k.GetTurns() {
-		return warn("probe", text, "podstep steps --agent lists those that it does not see, with the reasons")
+		return warn("probe", text, words.Text("podstep steps --agent lists those that it does not see, with the reasons", "podstep steps --agent 列出它看不到的步骤和原因"))
 	}
-	return ok("probe", "%s", text)
+	return ok("probe", text)
 }
 
 func versionCheck(kubelet string) Check {
 	if probes.SameMinor(kubelet) {
-		return ok("kubelet", "%s, the version of the catalogue (%s)", kubelet, probes.KubernetesVersion)
+		return ok("kubelet", words.Text("%s, the version of the catalogue (%s)", "%s，与步骤目录的版本（%s）一致"), kubelet, probes.KubernetesVersion)
 	}
-	return warn("kubelet", fmt.Sprintf("%s, but the catalogue was read from %s", kubelet, probes.KubernetesVersion),
-		"texts and line numbers may differ; use a podstep for this minor version")
+	return warn("kubelet", words.With(words.Text("%s, but the catalogue was read from %s", "%s，但步骤目录取自 %s"), kubelet, probes.KubernetesVersion),
+		words.Text("texts and line numbers may differ; use a podstep for this minor version", "文字和行号可能不同；请用与这个次版本对应的 podstep"))
 }

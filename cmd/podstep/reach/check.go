@@ -8,6 +8,7 @@ import (
 	"io"
 	"strconv"
 
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -17,24 +18,43 @@ type Check struct {
 	// Pid is the kubelet's, if the check is about a kubelet.
 	Pid int `json:"pid,omitempty"`
 	// Status is ok, warn or fail. With a fail podstep cannot do its main job.
-	Status string `json:"status"`
-	Text   string `json:"text"`
+	Status string      `json:"status"`
+	Text   probes.Text `json:"-"`
 	// Todo is what to do, unless all is well.
+	Todo probes.Text `json:"-"`
+}
+
+// Line is a check in the words of one language.
+type Line struct {
+	Check
+	Text string `json:"text"`
 	Todo string `json:"todo,omitempty"`
 }
 
-func ok(name, format string, args ...any) Check {
-	return Check{Name: name, Status: "ok", Text: fmt.Sprintf(format, args...)}
+// Lines puts checks into words.
+func Lines(l words.Lang, checks []Check) (out []Line) {
+	for _, c := range checks {
+		out = append(out, Line{c, l.In(c.Text), l.In(c.Todo)})
+	}
+	return out
 }
 
-func warn(name, text, todo string) Check {
+func ok(name string, text probes.Text, values ...any) Check {
+	return Check{Name: name, Status: "ok", Text: words.With(text, values...)}
+}
+
+func warn(name string, text, todo probes.Text) Check {
 	return Check{Name: name, Status: "warn", Text: text, Todo: todo}
 }
 
+func fail(name string, text, todo probes.Text) Check {
+	return Check{Name: name, Status: "fail", Text: text, Todo: todo}
+}
+
 // Print writes the checks for people.
-func Print(w io.Writer, checks []Check) {
+func Print(w io.Writer, lines []Line) {
 	const wide = len("kubelet 1234567")
-	for _, c := range checks {
+	for _, c := range lines {
 		name := c.Name
 		if c.Pid != 0 {
 			name += " " + strconv.Itoa(c.Pid)
@@ -50,7 +70,7 @@ func Print(w io.Writer, checks []Check) {
 type Machine struct {
 	Checks []Check
 	// ForAgent says how to get to an agent, where there is none.
-	ForAgent string
+	ForAgent probes.Text
 	// Attachable says that podstep can attach to a kubelet here, or is attached already.
 	Attachable bool
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // allCapabilities are those of a root user that lacks none.
@@ -89,13 +90,13 @@ func TestMachine(t *testing.T) {
 	found, err := m.findKubelets(t.Context())
 	checks := append(m.nodeChecks(), m.kubeletChecks(found, err)...)
 	for _, c := range append(checks, m.labChecks()...) {
-		if (c.Todo == "") != (c.Status == "ok") {
-			t.Errorf("%s is %s with todo %q", c.Name, c.Status, c.Todo)
+		if (c.Todo.En == "") != (c.Status == "ok") {
+			t.Errorf("%s is %s with todo %q", c.Name, c.Status, c.Todo.En)
 		}
 		if c.Pid != 0 {
 			continue
 		}
-		if got := c.Status + " " + c.Text; got != want[c.Name] {
+		if got := c.Status + " " + c.Text.En; got != want[c.Name] {
 			t.Errorf("%s: %s, want %s", c.Name, got, want[c.Name])
 		}
 		delete(want, c.Name)
@@ -118,7 +119,7 @@ func TestWorkDir(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := m.workDirCheck(17)
-	if len(got) != 1 || got[0].Status != "warn" || got[0].Pid != 17 || !strings.Contains(got[0].Text, "works in ../../full:") {
+	if len(got) != 1 || got[0].Status != "warn" || got[0].Pid != 17 || !strings.Contains(got[0].Text.En, "works in ../../full:") {
 		t.Errorf("of a directory with a link: %+v", got)
 	}
 	for _, pid := range []int{18, 19, 20} {
@@ -244,7 +245,7 @@ func TestReach(t *testing.T) {
 			found, err := m.findKubelets(t.Context())
 			checks := append(m.kubeletChecks(found, err), m.probeChecks(t.Context(), found)...)
 			var out strings.Builder
-			Print(&out, checks)
+			Print(&out, Lines(words.English, checks))
 			want := c.want
 			for _, k := range found {
 				doubt := strings.ReplaceAll(inNone, "PROC", filepath.Join(m.root, "proc", fmt.Sprint(k.PID)))
@@ -271,7 +272,7 @@ func TestWovenReach(t *testing.T) {
 		t.Errorf("attachable are %+v", got)
 	}
 	var out strings.Builder
-	Print(&out, append(m.kubeletChecks(found[:1], nil), m.probeChecks(t.Context(), found[:1])...))
+	Print(&out, Lines(words.English, append(m.kubeletChecks(found[:1], nil), m.probeChecks(t.Context(), found[:1])...)))
 	for _, want := range []string{
 		"ok    kubelets         podstep-kubelet (pid 7)\nok    kubelet 7        kubelet v1.36.3, woven\n",
 		"ok    woven            kubelet 7 is woven: its own agent sees every step\n",
@@ -329,7 +330,7 @@ func TestTaken(t *testing.T) {
 			}
 			found[0].Doubt = ""
 			ways := m.probeChecks(t.Context(), found)
-			got := ways[1].Status + " " + ways[1].Text + " -> " + ways[1].Todo
+			got := ways[1].Status + " " + ways[1].Text.En + " -> " + ways[1].Todo.En
 			if !strings.HasPrefix(got, c.want) {
 				t.Errorf("doctor says %s, want %s", got, c.want)
 			}
@@ -352,7 +353,7 @@ func TestSimulatedLabs(t *testing.T) {
 		"proc/22/cmdline": "podstep-lab\x00component\x00etcd\x00--\x00kubelet\x00",
 		"proc/23/cmdline": "vi\x00component\x00kubelet\x00--\x00",
 	})
-	if c := m.wovenProbe(nil); c.Status != "ok" || !strings.Contains(c.Text, "(pid 20, pid 21)") {
+	if c := m.wovenProbe(nil); c.Status != "ok" || !strings.Contains(c.Text.En, "(pid 20, pid 21)") {
 		t.Errorf("doctor says %+v", c)
 	}
 }
@@ -373,8 +374,8 @@ func TestNoAgentTodo(t *testing.T) {
 			if status == "ok" && want == "podstep attach" {
 				need = "warn"
 			}
-			if c := NoAgent(absent, m); c.Status != need || !strings.Contains(c.Todo, want) {
-				t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo, want)
+			if c := NoAgent(absent, m); c.Status != need || !strings.Contains(c.Todo.En, want) {
+				t.Errorf("%s: %s, which does not name %s", c.Status, c.Todo.En, want)
 			}
 			if c := NoAgent(denied, m); c.Status != "fail" {
 				t.Errorf("an agent of somebody else's is %s", c.Status)

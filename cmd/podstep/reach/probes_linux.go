@@ -10,12 +10,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/podstep/podstep/probes/kubelets"
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // obstacle is a reason why a probe cannot see a kubelet here, and what helps.
-type obstacle struct{ why, todo string }
+type obstacle struct{ why, todo probes.Text }
 
 // probeChecks say of each way of seeing steps whether it works here.
 func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Check {
@@ -26,7 +29,7 @@ func (m *host) probeChecks(ctx context.Context, found []kubelets.Kubelet) []Chec
 		checks = append(checks, c)
 	}
 	if len(found) == 0 {
-		checks = append(checks, warn("cri", "there is no kubelet to attach to", "run podstep attach on a node where one runs"))
+		checks = append(checks, warn("cri", words.Text("there is no kubelet to attach to", "没有可以附加的 kubelet"), attachElsewhere))
 	}
 	checks = append(checks, m.delveProbe())
 	return append(append(checks, m.uprobeProbes(found)...), logProbe(found))
@@ -45,13 +48,13 @@ func attachable(found []kubelets.Kubelet) (out []kubelets.Kubelet) {
 func (m *host) wovenProbe(found []kubelets.Kubelet) Check {
 	for _, k := range found {
 		if k.Woven {
-			return ok("woven", "kubelet %d is woven: its own agent sees every step", k.PID)
+			return ok("woven", words.Text("kubelet %d is woven: its own agent sees every step", "kubelet %d 已织入：它自己的代理能看到每一步"), k.PID)
 		}
 	}
 	if sim := m.simulated(); len(sim) > 0 {
-		return ok("woven", "no kubelet of this machine is woven, but those of simulated labs are (%s): podstep --socket DIR/agent.sock shows one, DIR being the lab's", strings.Join(sim, ", "))
+		return ok("woven", words.Text("no kubelet of this machine is woven, but those of simulated labs are (%s): podstep --socket DIR/agent.sock shows one, DIR being the lab's", "本机的 kubelet 都没有织入，但模拟实验环境里的织入了（%s）：podstep --socket DIR/agent.sock 可以查看，DIR 是实验环境的目录"), strings.Join(sim, ", "))
 	}
-	return warn("woven", "no woven kubelet runs here", "run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it")
+	return warn("woven", words.Text("no woven kubelet runs here", "这里没有运行织入的 kubelet"), words.Text("run podstep-kubelet in place of the kubelet to see every step, or podstep lab to try it", "用 podstep-kubelet 代替 kubelet 可以看到每一步，或用 podstep lab 试一试"))
 }
 
 // simulated names the processes that are the kubelet of a simulated lab: podstep-lab component
@@ -77,7 +80,7 @@ const greeting = 2 * time.Second
 // criProbe reports whether podstep attach can see a kubelet's calls to its runtime.
 func (m *host) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) Check {
 	if k.Woven {
-		return ok("cri", "not needed: the woven kubelet's own agent sees these calls too")
+		return ok("cri", words.Text("not needed: the woven kubelet's own agent sees these calls too", "不需要：织入的 kubelet 自己的代理也能看到这些调用"))
 	}
 	in := m.attachObstacles()
 	if len(in) == 0 {
@@ -87,28 +90,35 @@ func (m *host) criProbe(ctx context.Context, k *kubelets.Kubelet, several bool) 
 		in = m.socketObstacles(ctx, k)
 	}
 	if len(in) > 0 {
-		return warn("cri", "not possible now: "+whys(in), in[0].todo)
+		return warn("cri", notNow(in), in[0].todo)
 	}
 	command := "podstep attach"
 	if several {
 		command += " --pid " + strconv.Itoa(k.PID)
 	}
-	return ok("cri", "possible: %s sees its calls to the runtime, and can hold them", command)
+	return ok("cri", words.Text("possible: %s sees its calls to the runtime, and can hold them", "可行：%s 能看到它对运行时的调用，也能停住它们"), command)
 }
 
-func whys(in []obstacle) string {
-	var all []string
+// attachElsewhere is what to do where no kubelet runs.
+var attachElsewhere = words.Text("run podstep attach on a node where one runs", "在运行 kubelet 的节点上运行 podstep attach")
+
+// notNow says that something is not possible, and why.
+func notNow(in []obstacle) probes.Text {
+	var all []probes.Text
 	for _, o := range in {
 		all = append(all, o.why)
 	}
-	return strings.Join(all, "; ")
+	return words.With(words.Text("not possible now: %s", "现在不可行：%s"), words.Joined(semicolon, all...))
 }
 
 // attachObstacles are the obstacles to attaching to any kubelet of this machine.
 func (m *host) attachObstacles() []obstacle {
 	in := m.lacks(unix.CAP_SYS_PTRACE, unix.CAP_DAC_OVERRIDE)
 	if major, minor, known := m.kernel(); known && (major < 5 || major == 5 && minor < 6) {
-		in = append(in, obstacle{"this kernel cannot pass sockets of one process to another, which takes Linux 5.6", "use a newer kernel, or podstep-kubelet in place of the kubelet"})
+		in = append(in, obstacle{
+			words.Text("this kernel cannot pass sockets of one process to another, which takes Linux 5.6", "这个内核不能把一个进程的套接字交给另一个进程，这需要 Linux 5.6"),
+			words.Text("use a newer kernel, or podstep-kubelet in place of the kubelet", "换更新的内核，或用 podstep-kubelet 代替 kubelet"),
+		})
 	}
 	return append(in, m.yama()...)
 }
@@ -118,22 +128,28 @@ func (m *host) yama() []obstacle {
 	if m.line("proc/sys/kernel/yama/ptrace_scope") != "3" {
 		return nil
 	}
-	return []obstacle{{"kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "set it to 2 or less and reboot: a running kernel keeps 3"}}
+	return []obstacle{{
+		words.Text("kernel.yama.ptrace_scope is 3, so nobody may look into other processes", "kernel.yama.ptrace_scope 是 3，谁都不能查看其他进程"),
+		words.Text("set it to 2 or less and reboot: a running kernel keeps 3", "把它设为 2 或更小并重启：运行中的内核会保持 3"),
+	}}
 }
 
 // socketObstacles are the obstacles to taking the place of a kubelet's runtime.
 func (m *host) socketObstacles(ctx context.Context, k *kubelets.Kubelet) []obstacle {
 	if k.RuntimeEndpoint == "" {
-		why := k.NoEndpoint
-		if why == "" {
-			why = "it does not speak to its runtime over a unix socket"
+		why := words.Same(k.NoEndpoint)
+		if k.NoEndpoint == "" {
+			why = words.Text("it does not speak to its runtime over a unix socket", "它不通过 unix 套接字与运行时通信")
 		}
-		return []obstacle{{why, "podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step"}}
+		return []obstacle{{why, words.Text("podstep attach --probe api,kubelet needs no socket, and shows what is reported of its pods; podstep-kubelet sees every step", "podstep attach --probe api,kubelet 不需要套接字，能显示关于 Pod 的报告；podstep-kubelet 能看到每一步")}}
 	}
 	ctx, cancel := context.WithTimeout(ctx, greeting)
 	defer cancel()
 	if err := m.served(k, ctx, k.RuntimeEndpoint); err != nil {
-		return []obstacle{{"its runtime does not answer: " + err.Error(), "see whether the container runtime runs: crictl info asks it"}}
+		return []obstacle{{
+			words.With(words.Text("its runtime does not answer: %s", "它的运行时没有应答：%s"), err.Error()),
+			words.Text("see whether the container runtime runs: crictl info asks it", "看看容器运行时是否在运行：crictl info 会询问它"),
+		}}
 	}
 	return nil
 }
@@ -157,9 +173,19 @@ func (m *host) lacks(wanted ...int) []obstacle {
 		return nil
 	}
 	if m.uid != 0 {
-		return []obstacle{{fmt.Sprintf("it takes root, and this is uid %d", m.uid), "run it with sudo"}}
+		return []obstacle{{words.With(words.Text("it takes root, and this is uid %d", "这需要 root，而当前是 uid %d"), m.uid), words.Text("run it with sudo", "用 sudo 运行")}}
 	}
-	return []obstacle{{"this root lacks " + strings.Join(missing, " and "), "run podstep on the node itself, or in a container that is privileged and shares its processes"}}
+	return []obstacle{{
+		words.With(words.Text("this root lacks %s", "这个 root 缺少 %s"), words.Joined(words.Text(" and ", " 和 "), same(missing)...)),
+		words.Text("run podstep on the node itself, or in a container that is privileged and shares its processes", "在节点上直接运行 podstep，或在与节点共享进程的特权容器里运行"),
+	}}
+}
+
+func same(all []string) (out []probes.Text) {
+	for _, s := range all {
+		out = append(out, words.Same(s))
+	}
+	return out
 }
 
 // effective returns the capabilities that this process has, a bit each.
@@ -184,35 +210,36 @@ func (m *host) kernel() (major, minor int, known bool) {
 }
 
 // readLog is what a person does with a log that podstep attach cannot follow.
-const readLog = "podstep replay FILE shows the story of a log; pass the log to it as a file"
+var readLog = words.Text("podstep replay FILE shows the story of a log; pass the log to it as a file", "podstep replay FILE 能由日志还原过程；请把日志作为文件交给它")
 
 func (m *host) delveProbe() Check {
 	if in := append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...); len(in) > 0 {
-		return warn("delve", "not possible now: "+whys(in), in[0].todo)
+		return warn("delve", notNow(in), in[0].todo)
 	}
-	return ok("delve", "possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information")
+	return ok("delve", words.Text("possible: podstep attach --probe delve stops the kubelet at its steps, and shows variables if it has debug information", "可行：podstep attach --probe delve 让 kubelet 在各步骤处停下；它有调试信息时还能显示变量"))
 }
 
 // logProbe checks whether the kubelets' logs can be followed.
 func logProbe(found []kubelets.Kubelet) Check {
-	where := map[string]string{
-		"journal": "in the journal", "pipe": "read by another process through a pipe", "": "in no place that podstep knows",
+	where := map[string]probes.Text{
+		"journal": words.Text("in the journal", "在 journal 里"), "pipe": words.Text("read by another process through a pipe", "由另一个进程通过管道读取"),
+		"": words.Text("in no place that podstep knows", "在 podstep 不知道的地方"),
 	}
 	followed := len(found) > 0
-	var logs []string
+	var logs []probes.Text
 	for _, k := range found {
 		at, known := where[k.Log]
 		if !known {
-			at = "in " + k.Log
+			at = words.With(words.Text("in %s", "在 %s"), k.Log)
 		}
 		followed = followed && (!known || k.Log == "journal")
-		logs = append(logs, fmt.Sprintf("kubelet %d's log is %s", k.PID, at))
+		logs = append(logs, words.With(words.Text("kubelet %d's log is %s", "kubelet %d 的日志%s"), k.PID, at))
 	}
 	switch {
 	case len(logs) == 0:
-		return warn("log", "there is no kubelet that writes a log", readLog)
+		return warn("log", words.Text("there is no kubelet that writes a log", "没有写日志的 kubelet"), readLog)
 	case !followed:
-		return warn("log", "podstep attach cannot follow it: "+strings.Join(logs, ", "), readLog)
+		return warn("log", words.With(words.Text("podstep attach cannot follow it: %s", "podstep attach 无法跟踪它：%s"), words.Joined(comma, logs...)), readLog)
 	}
-	return ok("log", "possible: podstep attach --probe log,api follows it; %s", strings.Join(logs, ", "))
+	return ok("log", words.Text("possible: podstep attach --probe log,api follows it; %s", "可行：podstep attach --probe log,api 会跟踪它；%s"), words.Joined(comma, logs...))
 }

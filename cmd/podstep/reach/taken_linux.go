@@ -3,13 +3,13 @@ package reach
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/kubelets"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // takenCheck reports a podstep that is, or was, between a kubelet and its runtime: the
@@ -26,22 +26,18 @@ func (m *host) takenCheck(ctx context.Context, k *kubelets.Kubelet) (c Check, ta
 	behind, behindErr := m.server(k, ctx, aside)
 	switch {
 	case isNobody(onErr):
-		return Check{
-			Name: "cri", Status: "fail", Text: "nobody answers the kubelet: a podstep that was attached has ended and left the runtime's socket behind as " + aside,
-			Todo: "podstep restore mends it; so does a new podstep attach",
-		}, true
+		return fail("cri", words.With(words.Text("nobody answers the kubelet: a podstep that was attached has ended and left the runtime's socket behind as %s", "没有人应答 kubelet：附加过的 podstep 已经结束，运行时的套接字还叫 %s"), aside),
+			words.Text("podstep restore mends it; so does a new podstep attach", "podstep restore 会修好它；重新 podstep attach 也可以")), true
 	case isNobody(behindErr), on == behind && on != 0:
-		return warn("cri", "possible, and the runtime answers the kubelet; a podstep that has ended left "+aside+" behind, which is of no use",
-			"podstep restore removes it; so does a new podstep attach"), true
+		return warn("cri", words.With(words.Text("possible, and the runtime answers the kubelet; a podstep that has ended left %s behind, which is of no use", "可行，运行时也在应答 kubelet；已结束的 podstep 留下了没有用处的 %s"), aside),
+			words.Text("podstep restore removes it; so does a new podstep attach", "podstep restore 会删除它；重新 podstep attach 也可以")), true
 	case m.standsStill(on):
-		return Check{
-			Name: "cri", Status: "fail", Text: fmt.Sprintf("podstep is attached now, and its process %d is stopped: no call of the kubelet comes to the runtime", on),
-			Todo: fmt.Sprintf("kill -CONT %d lets it go on; kill -9 %d ends it, and its guard gives the socket back", on, on),
-		}, true
+		return fail("cri", words.With(words.Text("podstep is attached now, and its process %d is stopped: no call of the kubelet comes to the runtime", "podstep 正附加着，但它的进程 %d 被停止了：kubelet 的调用都到不了运行时"), on),
+			words.With(words.Text("kill -CONT %d lets it go on; kill -9 %d ends it, and its guard gives the socket back", "kill -CONT %d 让它继续；kill -9 %d 结束它，它的守护进程会归还套接字"), on, on)), true
 	case on == 0:
-		return ok("cri", "a podstep is attached now, and has the runtime's socket"), true
+		return ok("cri", words.Text("a podstep is attached now, and has the runtime's socket", "podstep 正附加着，占有运行时的套接字")), true
 	}
-	return ok("cri", "podstep is attached now: process %d has the runtime's socket, and passes the kubelet's calls on", on), true
+	return ok("cri", words.Text("podstep is attached now: process %d has the runtime's socket, and passes the kubelet's calls on", "podstep 正附加着：进程 %d 占有运行时的套接字，并转发 kubelet 的调用"), on), true
 }
 
 // isNobody reports whether an error says that nobody serves a socket.

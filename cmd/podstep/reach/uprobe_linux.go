@@ -1,25 +1,25 @@
 package reach
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
-	"golang.org/x/sys/unix"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // uprobeProbes report for each kubelet whether podstep attach can see inside it.
 func (m *host) uprobeProbes(found []kubelets.Kubelet) (checks []Check) {
 	machine := m.forUprobes()
 	if in := m.lacks(unix.CAP_BPF); len(in) > 0 && m.uid != 0 {
-		return []Check{warn("uprobe", "not possible now: "+whys(in), in[0].todo)}
+		return []Check{warn("uprobe", notNow(in), in[0].todo)}
 	}
 	checks = triedKernel(machine.Kernel)
 	for i := range found {
@@ -33,7 +33,7 @@ func (m *host) uprobeProbes(found []kubelets.Kubelet) (checks []Check) {
 	if lacks := machine.Lacks(); len(lacks) > 0 {
 		return append(checks, notUprobe(lacks))
 	}
-	return append(checks, warn("uprobe", "there is no kubelet to look into; this machine would allow it", "run podstep attach on a node where one runs"))
+	return append(checks, warn("uprobe", words.Text("there is no kubelet to look into; this machine would allow it", "没有可以查看的 kubelet；本机是允许的"), attachElsewhere))
 }
 
 // triedKernel reports what the kernel does of the things that the probe asks of it, and what follows where it does not.
@@ -41,56 +41,53 @@ func triedKernel(k *uprobe.Kernel) (checks []Check) {
 	if k == nil {
 		return nil
 	}
-	var does []string
+	var does []probes.Text
 	for _, t := range k.Table() {
 		switch {
 		case !t.Missing:
 			does = append(does, t.Thing)
 		case t.Err != nil:
-			checks = append(checks, warn("ebpf", t.Err.Error(), t.Without))
+			checks = append(checks, warn("ebpf", words.Same(t.Err.Error()), t.Without))
 		default:
-			checks = append(checks, warn("ebpf", "not tried, as the kernel lacks the above: whether it "+t.Thing, t.Without))
+			checks = append(checks, warn("ebpf", words.With(words.Text("not tried, as the kernel lacks the above: whether it %s", "没有尝试，因为内核缺少上面的功能：是否%s"), t.Thing), t.Without))
 		}
 	}
 	if len(does) > 0 {
-		checks = append([]Check{ok("ebpf", "tried on podstep's own process: the kernel %s", strings.Join(does, "; "))}, checks...)
+		checks = append([]Check{ok("ebpf", words.Text("tried on podstep's own process: the kernel %s", "已在 podstep 自己的进程上试过：内核%s"), words.Joined(semicolon, does...))}, checks...)
 	}
 	return checks
 }
 
 func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
 	if k.Woven {
-		return ok("uprobe", "not needed: the woven kubelet's own agent shows every step")
+		return ok("uprobe", words.Text("not needed: the woven kubelet's own agent shows every step", "不需要：织入的 kubelet 自己的代理会显示每一步"))
 	}
 	if lacks := machine.Lacks(); len(lacks) > 0 {
 		return notUprobe(lacks)
 	}
-	const others = "podstep attach goes on with its other probes; podstep-kubelet sees every step"
+	others := words.Text("podstep attach goes on with its other probes; podstep-kubelet sees every step", "podstep attach 会继续用其他探针；podstep-kubelet 能看到每一步")
 	c, err := probes.Load()
 	if err != nil {
-		return warn("uprobe", err.Error(), others)
+		return warn("uprobe", words.Same(err.Error()), others)
 	}
 	p, err := uprobe.Read(c, m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
 	if err != nil {
-		return warn("uprobe", "not possible: "+err.Error(), others)
+		return warn("uprobe", words.With(words.Text("not possible: %s", "不可行：%s"), err.Error()), others)
 	}
-	text := fmt.Sprintf("possible: podstep attach sees %d steps inside it", p.Steps())
-	remarks := machine.Remarks()
+	text := words.With(words.Text("possible: podstep attach sees %d steps inside it", "可行：podstep attach 能看到它内部的 %d 个步骤"), p.Steps())
+	remarks := append([]probes.Text{text}, machine.Remarks()...)
 	if uprobe.Seccomp(m.root, k.PID) {
-		remarks = append(remarks, "no pod can be held inside it: "+reasons.Seccomp.Reason().Text().En)
+		remarks = append(remarks, words.With(words.Text("no pod can be held inside it: %s", "不能在它内部停住 Pod：%s"), reasons.Seccomp.Reason().Text()))
 	}
-	if len(remarks) > 0 {
-		text += "; " + strings.Join(remarks, "; ")
-	}
-	return ok("uprobe", "%s", text)
+	return ok("uprobe", words.Joined(semicolon, remarks...))
 }
 
 func notUprobe(lacks []uprobe.Lack) Check {
-	var why []string
+	var in []obstacle
 	for _, l := range lacks {
-		why = append(why, l.Why)
+		in = append(in, obstacle{l.Why, l.Todo})
 	}
-	return warn("uprobe", "not possible now: "+strings.Join(why, "; "), lacks[0].Todo)
+	return warn("uprobe", notNow(in), lacks[0].Todo)
 }
 
 // forUprobes returns what this machine has of the things that the uprobe probe needs.

@@ -24,7 +24,7 @@ func TestTriedKernel(t *testing.T) {
 		var status, text []string
 		for _, c := range triedKernel(x.kernel) {
 			status = append(status, c.Status)
-			text = append(text, c.Text+": "+c.Todo)
+			text = append(text, c.Text.En+": "+c.Todo.En)
 		}
 		if got := strings.Join(status, " "); got != x.status {
 			t.Errorf("%s: the lines are %q", x.name, got)

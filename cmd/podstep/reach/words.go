@@ -1,17 +1,18 @@
 package reach
 
 import (
-	"fmt"
-	"strings"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
+
+// What stands between the members of lists.
+var comma, semicolon = words.Text(", ", "，"), words.Text("; ", "；")
 
 // Text says what the probe with that index can do, and how many steps of how many it sees.
 // Steps that are no function of the kubelet count only for the probes that see them.
-func Text(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {
+func Text(info *agentpb.InfoResponse, probe int) (text probes.Text, sees, all int) {
 	holds := 0
 	for _, s := range info.GetSteps() {
 		a := wire.Ability(s, probe)
@@ -26,12 +27,12 @@ func Text(info *agentpb.InfoResponse, probe int) (text string, sees, all int) {
 		all++
 	}
 	p := info.GetProbes()[probe]
-	text = fmt.Sprintf("%s: sees %d of %d steps", p.GetName(), sees, all)
+	text = words.With(words.Text("%s: sees %d of %d steps", "%s：能看到 %d 个步骤，共 %d 个"), p.GetName(), sees, all)
 	if holds > 0 {
-		text += fmt.Sprintf(", can hold at %d", holds)
+		text = words.Joined(comma, text, words.With(words.Text("can hold at %d", "能在 %d 处停住"), holds))
 	}
-	if known := knownBy(p.GetKnows()); known != "" {
-		text += "; knows " + known
+	if known := knownBy(p.GetKnows()); known.En != "" {
+		text = words.Joined(semicolon, text, words.With(words.Text("knows %s", "知道%s"), known))
 	}
 	return text, sees, all
 }
@@ -42,17 +43,17 @@ func isOutside(step string) bool {
 }
 
 // knownBy names what a probe knows of a story besides its steps.
-func knownBy(k *agentpb.Knows) string {
-	var out []string
+func knownBy(k *agentpb.Knows) probes.Text {
+	var out []probes.Text
 	for _, x := range []struct {
 		is   bool
-		name string
+		name probes.Text
 	}{
-		{k.GetTurns(), "turns"}, {k.GetNesting(), "nesting"}, {k.GetWorkers(), "workers"}, {k.GetReports(), "reports"},
+		{k.GetTurns(), words.Text("turns", "轮次")}, {k.GetNesting(), words.Text("nesting", "嵌套")}, {k.GetWorkers(), words.Text("workers", "worker")}, {k.GetReports(), words.Text("reports", "报告")},
 	} {
 		if x.is {
 			out = append(out, x.name)
 		}
 	}
-	return strings.Join(out, ", ")
+	return words.Joined(comma, out...)
 }

@@ -50,8 +50,8 @@ func TestAgentProbes(t *testing.T) {
 		}},
 	} {
 		for i, got := range agentProbeChecks(reachInfo(c.states...)) {
-			if text := got.Status + " " + got.Text; text != c.want[i] || (got.Todo == "") != (got.Status == "ok") {
-				t.Errorf("%s -> %s, want %s", text, got.Todo, c.want[i])
+			if text := got.Status + " " + got.Text.En; text != c.want[i] || (got.Todo.En == "") != (got.Status == "ok") {
+				t.Errorf("%s -> %s, want %s", text, got.Todo.En, c.want[i])
 			}
 		}
 	}
@@ -62,7 +62,7 @@ func TestRemark(t *testing.T) {
 	const running = agentpb.ProbeState_PROBE_RUNNING
 	info := reachInfo(running, running, running)
 	info.Probes[1].Reason = wire.Reason(notThere.Reason())
-	if got, want := agentProbeChecks(info)[1].Text, "uprobe: sees 2 of 3 steps; knows turns, nesting; it is not there"; got != want {
+	if got, want := agentProbeChecks(info)[1].Text.En, "uprobe: sees 2 of 3 steps; knows turns, nesting; it is not there"; got != want {
 		t.Errorf("it is %q, want %q", got, want)
 	}
 }
