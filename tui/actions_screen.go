@@ -163,9 +163,9 @@ func withKeys(file *settings.File) []action {
 		i, is := place[k.Action]
 		switch {
 		case !is:
-			file.Reject(k.Line, reason.Sprintf(words.Text("keys: there is no action %q; docs/keys.md lists them", "keys：没有 %q 这个操作；见 docs/keys.md"), k.Action))
+			file.Reject(k.Line, words.With(words.Text("keys: there is no action %q; docs/keys.md lists them", "keys：没有 %q 这个操作；见 docs/keys.md"), k.Action))
 		case k.Action == "leave.interrupt" || slices.Contains(k.Keys, "ctrl+c"):
-			file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: ctrl+c always ends podstep, and nothing else does so always", "keys：%s：ctrl+c 总是退出 podstep，其他按键不能代替"), k.Action))
+			file.Reject(k.Line, words.With(words.Text("keys: %s: ctrl+c always ends podstep, and nothing else does so always", "keys：%s：ctrl+c 总是退出 podstep，其他按键不能代替"), k.Action))
 		default:
 			table[i].keys = k.Keys
 		}
@@ -178,7 +178,7 @@ func withKeys(file *settings.File) []action {
 				continue
 			}
 			if other, key := sharesKey(table, i); other != "" {
-				file.Reject(k.Line, reason.Sprintf(words.Text("keys: %s: %s is the key of %s; give that another one", "keys：%s：%s 是 %s 的按键；请先给它换一个"), k.Action, key, other))
+				file.Reject(k.Line, words.With(words.Text("keys: %s: %s is the key of %s; give that another one", "keys：%s：%s 是 %s 的按键；请先给它换一个"), k.Action, key, other))
 				table[i].keys, again = actions[i].keys, true
 			}
 		}

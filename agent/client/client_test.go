@@ -17,6 +17,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -192,7 +193,7 @@ func TestCallErrors(t *testing.T) {
 func TestProblemWords(t *testing.T) {
 	for code, want := range map[agentpb.Problem_Code]probes.Text{
 		agentpb.Problem_READ_ONLY: reason.Problem(&agentpb.Problem{Code: agentpb.Problem_READ_ONLY}),
-		9999:                      reason.Plain("as it came"),
+		9999:                      words.Same("as it came"),
 	} {
 		st, err := status.New(codes.PermissionDenied, "as it came").WithDetails(&agentpb.Problem{Code: code})
 		if err != nil {

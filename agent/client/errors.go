@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // Kind is the sort of a failure, as far as callers tell them apart.
@@ -56,7 +57,7 @@ func KindOf(err error) Kind {
 func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 
 func newError(kind Kind, cause error, format probes.Text, args ...any) *Error {
-	return &Error{Kind: kind, Text: reason.Sprintf(format, args...), err: cause}
+	return &Error{Kind: kind, Text: words.With(format, args...), err: cause}
 }
 
 // statusError makes the error of a call. Its text is that of the problem in the status, or else the message of the
@@ -64,7 +65,7 @@ func newError(kind Kind, cause error, format probes.Text, args ...any) *Error {
 func statusError(kind Kind, cause error, s *status.Status) *Error {
 	t := reason.Problem(reason.ProblemOf(s.Err()))
 	if t.En == "" {
-		t = reason.Plain(s.Message())
+		t = words.Same(s.Message())
 	}
 	return &Error{Kind: kind, Text: t, err: cause}
 }
@@ -80,7 +81,7 @@ func plain(ctx context.Context, err error) error {
 	}
 	s, ok := status.FromError(err)
 	if !ok {
-		return &Error{Kind: Failed, Text: reason.Plain(err.Error()), err: err}
+		return &Error{Kind: Failed, Text: words.Same(err.Error()), err: err}
 	}
 	switch s.Code() {
 	case codes.InvalidArgument:

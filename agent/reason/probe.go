@@ -1,6 +1,9 @@
 package reason
 
-import "github.com/podstep/podstep/probes"
+import (
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
 
 // fares has the text for a probe in each state, by the state's name in events.
 var fares = map[string]probes.Text{
@@ -13,17 +16,17 @@ var fares = map[string]probes.Text{
 
 // Probe returns the text that says how a probe fares, by its name and its event.
 func Probe(name, state string, why probes.Reason) probes.Text {
-	out := Sprintf(text("probe %s: %s", "探针 %s：%s"), name, state)
+	out := words.With(text("probe %s: %s", "探针 %s：%s"), name, state)
 	if form, ok := fares[state]; ok {
-		out = Sprintf(form, name)
+		out = words.With(form, name)
 	}
 	if why.IsZero() {
 		return out
 	}
-	return Sprintf(text("%s: %s", "%s：%s"), out, why.Text())
+	return words.With(text("%s: %s", "%s：%s"), out, why.Text())
 }
 
 // Sight returns the text for one more probe that saw a call.
 func Sight(name string) probes.Text {
-	return Sprintf(text("seen by probe %s too", "探针 %s 也看到了"), name)
+	return words.With(text("seen by probe %s too", "探针 %s 也看到了"), name)
 }

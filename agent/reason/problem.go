@@ -8,6 +8,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // problems are the texts of the codes. A name in braces stands for the argument of that name, {cause} for the text of
@@ -92,7 +93,7 @@ func Problem(p *agentpb.Problem) probes.Text {
 	}
 	args := map[string]probes.Text{}
 	for name, v := range p.GetArgs() {
-		args[name] = Plain(v)
+		args[name] = words.Same(v)
 		if t, ok := values[name][v]; ok {
 			args[name] = t
 		}
@@ -151,7 +152,7 @@ func Error(err error) probes.Text {
 	if errors.As(err, &w) {
 		return w.Words()
 	}
-	return Plain(err.Error())
+	return words.Same(err.Error())
 }
 
 // problem is an error with words.
@@ -164,4 +165,4 @@ func (e *problem) Words() probes.Text { return e.text }
 func New(en, zh string) error { return &problem{text(en, zh)} }
 
 // Errorf is New with values.
-func Errorf(en, zh string, args ...any) error { return &problem{Sprintf(text(en, zh), args...)} }
+func Errorf(en, zh string, args ...any) error { return &problem{words.With(text(en, zh), args...)} }

@@ -4,29 +4,13 @@
 package reason
 
 import (
-	"fmt"
-
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // text makes a text in both languages.
 func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
-
-// Plain returns a text that is the same in each language: a name, or a text that others wrote.
-func Plain(s string) probes.Text { return probes.Text{En: s, Zh: s} }
-
-// Sprintf formats a text in each language. Of an argument that is a probes.Text, it uses the same language.
-func Sprintf(format probes.Text, args ...any) probes.Text {
-	en, zh := make([]any, len(args)), make([]any, len(args))
-	for i, a := range args {
-		en[i], zh[i] = a, a
-		if t, ok := a.(probes.Text); ok {
-			en[i], zh[i] = t.En, t.Zh
-		}
-	}
-	return probes.Text{En: fmt.Sprintf(format.En, en...), Zh: fmt.Sprintf(format.Zh, zh...)}
-}
 
 // fill replaces names in braces by their values. A value that an agent of another version does not give becomes a
 // question mark.
@@ -35,7 +19,7 @@ func fill(t probes.Text, values map[string]probes.Text) probes.Text {
 		if v, ok := values[name]; ok {
 			return v
 		}
-		return Plain("?")
+		return words.Same("?")
 	})
 }
 
@@ -47,9 +31,9 @@ func Cause(h *agentpb.HoldInfo) probes.Text {
 	case agentpb.Cause_CAUSE_STEP:
 		return text("step", "单步")
 	case agentpb.Cause_CAUSE_BREAKPOINT:
-		return Sprintf(text("breakpoint %d", "断点 %d"), h.GetBreakpoint())
+		return words.With(text("breakpoint %d", "断点 %d"), h.GetBreakpoint())
 	case agentpb.Cause_CAUSE_DELAY:
-		return Sprintf(text("delay, breakpoint %d", "延迟，断点 %d"), h.GetBreakpoint())
+		return words.With(text("delay, breakpoint %d", "延迟，断点 %d"), h.GetBreakpoint())
 	}
 	return text("unknown", "未知")
 }
@@ -60,7 +44,7 @@ func Timer(name string) probes.Text {
 	if t := probes.MustLoad().Timer(name); t != nil {
 		return t.Text
 	}
-	return Plain(name)
+	return words.Same(name)
 }
 
 // reasons are the texts of why a hold ended.
@@ -82,7 +66,7 @@ func Reason(code string) probes.Text {
 	if t, ok := reasons[code]; ok {
 		return t
 	}
-	return Plain(code)
+	return words.Same(code)
 }
 
 // Released returns why a hold ended, by the fields of its RELEASE event.
@@ -90,7 +74,7 @@ func Released(fields map[string]any) probes.Text {
 	code, _ := fields["reason"].(string)
 	timer, _ := fields["timer"].(string)
 	if code == agentpb.ReleaseTimer && timer != "" {
-		return Sprintf(text("the kubelet's timer %s is about to run out: %s", "kubelet 的计时器 %s 即将到期：%s"), timer, Timer(timer))
+		return words.With(text("the kubelet's timer %s is about to run out: %s", "kubelet 的计时器 %s 即将到期：%s"), timer, Timer(timer))
 	}
 	return Reason(code)
 }
@@ -98,9 +82,9 @@ func Released(fields map[string]any) probes.Text {
 // Note returns what a NOTE event says, by its fields. It is empty if the event says nothing to a person.
 func Note(fields map[string]any) probes.Text {
 	if fields["note"] == agentpb.NoteBreakpointFull {
-		return Sprintf(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
+		return words.With(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
 			"断点 %v 放过了这个 Pod：已有 %v 个 Pod 被停住，达到该代理的上限"), fields["breakpoint"], fields["held"])
 	}
 	s, _ := fields["text"].(string)
-	return Plain(s)
+	return words.Same(s)
 }

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestProblems: each code has a text in each language, with the same arguments.
@@ -144,7 +145,7 @@ func TestErrors(t *testing.T) {
 	if got := Error(fmt.Errorf("a: %w", Errorf("%d here", "这里有 %d", 3))); got != text("3 here", "这里有 3") {
 		t.Errorf("%q", got)
 	}
-	if got := Error(errors.New("x")); got != Plain("x") {
+	if got := Error(errors.New("x")); got != words.Same("x") {
 		t.Errorf("%q", got)
 	}
 	if got := Note(map[string]any{"note": agentpb.NoteBreakpointFull, "breakpoint": int64(2), "held": int64(16)}); !strings.HasPrefix(got.En, "breakpoint 2 lets the pod pass: 16 pods") {

@@ -102,7 +102,7 @@ func read(path string) ([]byte, error) {
 }
 
 func (f *File) problem(line int, format probes.Text, args ...any) {
-	f.Reject(line, reason.Sprintf(format, args...))
+	f.Reject(line, words.With(format, args...))
 }
 
 // Reject adds a problem that the user of a setting has found.
