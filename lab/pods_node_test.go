@@ -227,7 +227,7 @@ func (l *testLab) serves(ctx context.Context, pod string) {
 			}
 		}
 	}
-	for _, step := range []string{"loop.config", "cri.RunPodSandbox", "cri.StartContainer"} {
+	for _, step := range []string{"loop.add", "cri.RunPodSandbox", "cri.StartContainer"} {
 		if !called[step] {
 			l.t.Errorf("the logs that the kubelet serves have no %s of pod %s, but %v", step, pod, slices.Sorted(maps.Keys(called)))
 		}
