@@ -73,7 +73,7 @@ func (p *place) atHome(pod string) {
 	p.Press("Q")
 	p.Usable()
 	p.Resize(160, 80) // makes the picture above the prompt visible
-	p.Until("default/" + pod)
+	p.Until(" " + pod)
 }
 
 // TestEndsLetGo: however the program ends, the pods that it held go on, and the terminal is as before.

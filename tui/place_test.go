@@ -117,6 +117,9 @@ func (p *place) waitHeld(step string) {
 	})
 }
 
+// somePods matches the header of a node with pods.
+var somePods = regexp.MustCompile(`\b[1-9][0-9]* pods?\b`)
+
 // noWalk says no to the walk that is offered on an empty simulated node.
 func (p *place) noWalk() {
 	p.t.Helper()
@@ -124,7 +127,7 @@ func (p *place) noWalk() {
 		return
 	}
 	p.UntilThat("the pods, or the walk that is offered", func(s string) bool {
-		return strings.Contains(s, "A first walk?") || strings.Contains(s, "default/")
+		return strings.Contains(s, "A first walk?") || somePods.MatchString(s)
 	})
 	p.Escape("A first walk?")
 }
@@ -175,7 +178,7 @@ func (p *place) pressHold(question, done string) {
 // choose selects a pod in the palette.
 func (p *place) choose(name string) {
 	p.t.Helper()
-	p.Until("default/" + name)
+	p.Until(" " + name)
 	p.Press(":")
 	p.Until("Commands, pods and steps")
 	p.Type("default/" + name)

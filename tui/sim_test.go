@@ -74,7 +74,7 @@ func TestReplayFile(t *testing.T) {
 		t.Fatalf("record: %v: %s", err, out)
 	}
 	term := tuitest.Start(t, 120, 36, utf8, labtest.Bin(t, "podstep"), "replay", file)
-	term.Until("default/recorded")
+	term.Until(" recorded")
 	term.Until("replay")
 	term.Press("H")
 	term.Until("a trace file is a recording")

@@ -27,7 +27,7 @@ func TestPicturesAttached(t *testing.T) {
 	s.kubectl("create", "-f", "../examples/crashloop.yaml")
 	s.kubectl("wait", "--timeout=2m", "--for", "jsonpath={.status.containerStatuses[0].state.waiting.reason}=CrashLoopBackOff", "pod/crashloop")
 	c := s.run(120, 40, labtest.Bin(t, "podstep"), "attach", "--pid", strconv.Itoa(l.KubeletPID()), "--kubeconfig", l.State.Kubeconfig, "--socket", l.State.Agent, "--theme", "dark")
-	c.Until("default/no-image")
+	c.Until(" no-image")
 	c.breakpoint("default/web", "CreateContainer")
 	s.kubectl("create", "-f", "../examples/web.yaml")
 	c.Until("HELD")

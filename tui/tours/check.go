@@ -73,6 +73,7 @@ func (s *Stop) problems(c *probes.Catalogue) (out []string) {
 	}
 	add(missing(s.Title) || missing(s.Text), "title or text is missing in a language")
 	add(s.Question != nil && (missing(s.Question.Text) || missing(s.Question.Answer)), "question or answer is missing in a language")
+	add((s.Wait.En == "") != (s.Wait.Zh == ""), "wait is missing in a language")
 	add(s.Only != "" && s.Only != Sim && s.Only != Containerd, "only names no runtime")
 	for _, name := range s.Shows {
 		add(c.Step(name) == nil, "shows "+name+", which is not a step")

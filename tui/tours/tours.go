@@ -79,6 +79,8 @@ type Stop struct {
 	// Shows names other steps that one sees between the stop before and this one.
 	Shows    []string  `yaml:"shows"`
 	Question *Question `yaml:"question"`
+	// Wait says why it takes a while to get here; empty: it takes no time worth a word.
+	Wait probes.Text `yaml:"wait"`
 	// Within is how long it may take to get here, if that is longer than DefaultWithin.
 	Within time.Duration `yaml:"within"`
 }

@@ -3,6 +3,7 @@ package walk
 import (
 	"strings"
 
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/screen"
@@ -41,7 +42,13 @@ func (w *Walk) Card() *screen.TourCard {
 func (w *Walk) cardGoing(c *screen.TourCard) {
 	s := w.stops[w.at]
 	c.Text = w.text(s.Title)
+	if wait := w.text(s.Wait); wait != "" {
+		c.Text += "\n" + wait
+	}
 	c.Wait = w.textf(words.Text("waiting for %s", "等待 %s"), s.Step)
+	if step := probes.MustLoad().Step(s.Step); step != nil {
+		c.Wait += ": " + w.text(step.Title)
+	}
 	if w.Desk.Now().Sub(w.since) > s.Within {
 		c.Wait = w.textf(words.Text("%s has not come in %s; wait on, or {key:tour.end} ends the walk", "%s 在 %s 内还没有到来；继续等待，或按 {key:tour.end} 结束导览"), s.Step, s.Within)
 	}
