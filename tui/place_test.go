@@ -117,7 +117,7 @@ func (p *place) waitHeld(step string) {
 	})
 }
 
-// somePods matches the header of a node with pods.
+// somePods matches the header of a node with pods. Pods that are gone are in the breadcrumbs alone.
 var somePods = regexp.MustCompile(`\b[1-9][0-9]* pods?\b`)
 
 // noWalk says no to the walk that is offered on an empty simulated node.
@@ -127,7 +127,7 @@ func (p *place) noWalk() {
 		return
 	}
 	p.UntilThat("the pods, or the walk that is offered", func(s string) bool {
-		return strings.Contains(s, "A first walk?") || somePods.MatchString(s)
+		return strings.Contains(s, "A first walk?") || strings.Contains(s, "default/") || somePods.MatchString(s)
 	})
 	p.Escape("A first walk?")
 }
