@@ -76,7 +76,7 @@ func newFindingJSON(f *causes.Finding, now time.Time, l words.Lang) findingJSON 
 		Next: known(f.Next), Chain: f.Chain(l), Shows: f.Shows(l), Fix: f.Advice(l), Tour: f.Cause.Tour,
 	}
 	for _, e := range f.Evidence {
-		out.Evidence = append(out.Evidence, evidenceJSON{e.Source, e.Where, e.Text, age(e.At, now), e.Seq, e.Step})
+		out.Evidence = append(out.Evidence, evidenceJSON{e.Source, l.In(e.Where), l.In(e.Text), age(e.At, now), e.Seq, e.Step})
 	}
 	return out
 }

@@ -70,7 +70,7 @@ func textsOf(r *causes.Report) string {
 			}
 		}
 		for _, e := range f.Evidence {
-			b.WriteString(e.Where + e.Text + e.At.Format(time.RFC3339))
+			b.WriteString(e.Where.En + e.Where.Zh + e.Text.En + e.Text.Zh + e.At.Format(time.RFC3339))
 		}
 	}
 	return b.String()

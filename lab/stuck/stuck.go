@@ -238,7 +238,7 @@ func show(r *causes.Report, s *evidence.Snapshot) string {
 		f := &r.Findings[i]
 		b.WriteString("\n  " + f.Cause.ID + " " + string(f.Confidence) + " of " + f.Of)
 		for _, e := range f.Evidence {
-			b.WriteString("\n    " + string(e.Source) + " " + e.Where + ": " + e.Text)
+			b.WriteString("\n    " + string(e.Source) + " " + e.Where.En + ": " + e.Text.En)
 		}
 	}
 	text, _ := json.Marshal(s)

@@ -145,7 +145,7 @@ func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
 	f := &r.Findings[0]
 	out = screen.Why{Mark: w.Mark, Text: f.Sentence(s.lang)}
 	if len(f.Evidence) > 0 {
-		out.Evidence = words.OneLine(f.Evidence[0].Where)
+		out.Evidence = words.OneLine(s.lang.In(f.Evidence[0].Where))
 	}
 	return out, true
 }

@@ -3,6 +3,8 @@ package causes
 import (
 	"slices"
 	"strings"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // admissionChecks are the checks of table/admission.yaml.
@@ -22,5 +24,5 @@ func otherRefusals(c *Case) []Finding {
 		}
 	}
 	args := Args{"reason": st.Reason, "message": strings.TrimPrefix(st.Message, rejected)}
-	return []Finding{c.found("admission.refused", "", args, Certain, c.Since, c.status("status", st.Reason+": "+st.Message, c.Since))}
+	return []Finding{c.found("admission.refused", "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // TestFollows: a failing mount follows from what it mounts, whatever the two are called. A
@@ -53,17 +54,17 @@ func TestAnswered(t *testing.T) {
 func TestShow(t *testing.T) {
 	now := time.Now()
 	line := func(text string, ago time.Duration) Evidence {
-		return Evidence{Source: evidence.Log, Where: "nestedpendingoperations.go:348", Text: text, At: now.Add(-ago)}
+		return Evidence{Source: evidence.Log, Where: words.Same("nestedpendingoperations.go:348"), Text: words.Same(text), At: now.Add(-ago)}
 	}
 	f := Finding{Evidence: []Evidence{line("retry in 2s", 4*time.Second)}}
-	f.join(&Finding{Evidence: []Evidence{line("retry in 4s", 0), line("retry in 1s", 6*time.Second), {Source: evidence.API, Where: "event FailedMount", Text: "a"}}})
-	f.join(&Finding{Evidence: []Evidence{{Source: evidence.API, Where: "event FailedMount", Text: "b"}}})
-	if len(f.Evidence) != 3 || f.Evidence[0].Text != "retry in 4s" {
+	f.join(&Finding{Evidence: []Evidence{line("retry in 4s", 0), line("retry in 1s", 6*time.Second), {Source: evidence.API, Where: words.Same("event FailedMount"), Text: words.Same("a")}}})
+	f.join(&Finding{Evidence: []Evidence{{Source: evidence.API, Where: words.Same("event FailedMount"), Text: words.Same("b")}}})
+	if len(f.Evidence) != 3 || f.Evidence[0].Text.En != "retry in 4s" {
 		t.Errorf("%+v", f.Evidence)
 	}
 	c := newCase(&evidence.Snapshot{Taken: now})
 	one := c.found("volumes.setUp", "c", nil, Likely, now, line("retry in 2s", 4*time.Second), line("retry in 4s", 0))
-	if all := c.merge([]Finding{one}); len(all) != 1 || len(all[0].Evidence) != 1 || all[0].Evidence[0].Text != "retry in 4s" {
+	if all := c.merge([]Finding{one}); len(all) != 1 || len(all[0].Evidence) != 1 || all[0].Evidence[0].Text.En != "retry in 4s" {
 		t.Errorf("of one finding: %+v", all)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -115,16 +116,16 @@ func (c *Case) found(id, subject string, args Args, sure Confidence, since time.
 
 // event makes an evidence of an event.
 func (c *Case) event(e *evidence.Event) Evidence {
-	return Evidence{Source: evidence.API, Where: "event " + e.Reason + " of " + e.Kind + " " + e.Name, Text: e.Message, At: cmp.Or(e.Last, e.First)}
+	return Evidence{Source: evidence.API, Where: words.With(words.Text("event %s of %s %s", "事件 %s（%s %s）"), e.Reason, e.Kind, e.Name), Text: words.Same(e.Message), At: cmp.Or(e.Last, e.First)}
 }
 
 // object makes an evidence of an object of the API server.
-func (c *Case) object(where, text string, at time.Time) Evidence {
+func (c *Case) object(where, text probes.Text, at time.Time) Evidence {
 	return Evidence{Source: evidence.API, Where: where, Text: text, At: at}
 }
 
 // status makes an evidence of the pod's status.
-func (c *Case) status(where, text string, at time.Time) Evidence {
+func (c *Case) status(where, text probes.Text, at time.Time) Evidence {
 	return Evidence{Source: c.source(), Where: where, Text: text, At: at}
 }
 
@@ -134,11 +135,19 @@ func (c *Case) call(k *evidence.Call) Evidence {
 	if slices.ContainsFunc(c.Origins, func(o evidence.Origin) bool { return o.Source == evidence.Trace }) {
 		source = evidence.Trace
 	}
-	text := k.Error
-	if text == "" {
-		text = "goes on for " + words.Took(c.Now.Sub(k.Began))
+	text := words.Same(k.Error)
+	if k.Error == "" {
+		text = words.With(words.Text("goes on for %s", "已进行 %s"), words.Took(c.Now.Sub(k.Began)))
 	}
-	return Evidence{Source: source, Where: cmp.Or(k.Title, k.Step), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
+	return Evidence{Source: source, Where: titleOf(k), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
+}
+
+// titleOf returns the title of a call's step.
+func titleOf(k *evidence.Call) probes.Text {
+	if step := probes.MustLoad().Step(k.Step); step != nil {
+		return step.Title
+	}
+	return words.Same(cmp.Or(k.Title, k.Step))
 }
 
 // ofPod reports whether an event is about the pod, and not about an earlier one of its name.

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // controllersChecks are the checks of table/controllers.yaml.
@@ -32,7 +34,7 @@ func (c *Case) denials() (out []denied) {
 		o := &c.Cluster.Owners[i]
 		for _, k := range o.Conditions {
 			if k.Type == "ReplicaFailure" && k.Status == "True" && k.Reason != "FailedDelete" {
-				out = append(out, denied{o, k.Message, k.Since, c.object(o.Kind+" "+o.Name+" condition ReplicaFailure", k.Reason+": "+k.Message, k.Since), Certain})
+				out = append(out, denied{o, k.Message, k.Since, c.object(words.With(words.Text("%s %s condition ReplicaFailure", "%s %s 的 condition ReplicaFailure"), o.Kind, o.Name), words.Same(k.Reason+": "+k.Message), k.Since), Certain})
 			}
 		}
 		if e := c.lastCreate(o); e != nil && e.Reason != "SuccessfulCreate" && c.Now.Sub(e.Last) < freshDenial {
@@ -79,17 +81,18 @@ func idleOwners(c *Case) (out []Finding) {
 		// rollouts, which are scaled to zero.
 		o := &c.Cluster.Owners[0]
 		for _, idle := range []struct {
-			id, text string
-			is       bool
+			id   string
+			text probes.Text
+			is   bool
 		}{
-			{"controllers.deleting", "deletionTimestamp is set", o.Deleting},
-			{"controllers.suspended", "spec.suspend: true", o.Suspended},
-			{"controllers.paused", "spec.paused: true", o.Paused && o.Made <= 0},
-			{"controllers.noNodes", "status.desiredNumberScheduled: 0", o.Kind == "DaemonSet" && o.Wanted == 0},
-			{"controllers.scaledToZero", "spec.replicas: 0", o.Kind != "DaemonSet" && o.Kind != "Job" && o.Wanted == 0},
+			{"controllers.deleting", words.Text("deletionTimestamp is set", "已设置 deletionTimestamp"), o.Deleting},
+			{"controllers.suspended", words.Same("spec.suspend: true"), o.Suspended},
+			{"controllers.paused", words.Same("spec.paused: true"), o.Paused && o.Made <= 0},
+			{"controllers.noNodes", words.Same("status.desiredNumberScheduled: 0"), o.Kind == "DaemonSet" && o.Wanted == 0},
+			{"controllers.scaledToZero", words.Same("spec.replicas: 0"), o.Kind != "DaemonSet" && o.Kind != "Job" && o.Wanted == 0},
 		} {
 			if idle.is {
-				out = append(out, c.found(idle.id, "", c.ownerArgs(o), Certain, time.Time{}, c.object(o.Kind+" "+o.Name, idle.text, c.Now)))
+				out = append(out, c.found(idle.id, "", c.ownerArgs(o), Certain, time.Time{}, c.object(words.Same(o.Kind+" "+o.Name), idle.text, c.Now)))
 			}
 		}
 	}
@@ -118,7 +121,7 @@ func givenUp(c *Case) (out []Finding) {
 			}
 			args := c.ownerArgs(o)
 			args["reason"], args["message"] = k.Reason, k.Message
-			out = append(out, c.found(id, "", args, Certain, k.Since, c.object(o.Kind+" "+o.Name+" condition "+k.Type, k.Reason+": "+k.Message, k.Since)))
+			out = append(out, c.found(id, "", args, Certain, k.Since, c.object(words.With(words.Text("%s %s condition %s", "%s %s 的 condition %s"), o.Kind, o.Name, k.Type), words.Same(k.Reason+": "+k.Message), k.Since)))
 		}
 	}
 	return out
@@ -128,15 +131,15 @@ func givenUp(c *Case) (out []Finding) {
 func (c *Case) ownerUnexplained(o *evidence.Owner) Finding {
 	args := c.ownerArgs(o)
 	args["made"] = strconv.Itoa(int(max(0, o.Made)))
-	shown := c.object(o.Kind+" "+o.Name, fmt.Sprintf("wanted: %d, made: %d", o.Wanted, o.Made), time.Time{})
+	shown := c.object(words.Same(o.Kind+" "+o.Name), words.With(words.Text("wanted: %d, made: %d", "想要 %d 个，已创建 %d 个"), o.Wanted, o.Made), time.Time{})
 	if o.Behind() {
 		return c.found("controllers.notSynced", "", args, Likely, c.ownerSince(o), shown,
-			c.object(o.Kind+" "+o.Name, fmt.Sprintf("metadata.generation: %d, status.observedGeneration: %d", o.Generation, o.Observed), time.Time{}))
+			c.object(words.Same(o.Kind+" "+o.Name), words.With(words.Text("metadata.generation: %d, status.observedGeneration: %d", "metadata.generation: %d，status.observedGeneration: %d"), o.Generation, o.Observed), time.Time{}))
 	}
 	if o.Failed > 0 {
 		args["failed"] = strconv.Itoa(int(o.Failed))
 		return c.found("controllers.jobRetries", "", args, Likely, c.ownerSince(o), shown,
-			c.object(o.Kind+" "+o.Name, fmt.Sprintf("status.failed: %d", o.Failed), time.Time{}))
+			c.object(words.Same(o.Kind+" "+o.Name), words.Same(fmt.Sprintf("status.failed: %d", o.Failed)), time.Time{}))
 	}
 	return c.found("controllers.tooFew", "", args, Possible, c.ownerSince(o), shown)
 }

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // imageChecks are the checks of table/image.yaml.
@@ -59,7 +60,7 @@ func (c *Case) waits(k container) Evidence {
 	if m := k.State.Waiting.Message; m != "" {
 		text += ": " + m
 	}
-	return c.status("container "+k.Name+" waiting", text, time.Time{})
+	return c.status(words.With(words.Text("container %s waiting", "容器 %s 等待中"), k.Name), words.Same(text), time.Time{})
 }
 
 // pullSecrets finds pull secrets that the kubelet cannot use, where a registry refuses.
@@ -85,7 +86,7 @@ func pullSecrets(c *Case) (out []Finding) {
 // pullSecret finds what is wrong with a pull secret. The id is empty if that is nothing, or is not known.
 func (c *Case) pullSecret(name string) (id string, args Args, shown Evidence) {
 	if slices.Contains(c.Cluster.Missing, "secrets/"+name) {
-		return "image.pullSecretMissing", Args{}, c.object("secrets/"+name, "not found", c.Now)
+		return "image.pullSecretMissing", Args{}, c.object(words.Same("secrets/"+name), words.Text("not found", "没有找到"), c.Now)
 	}
 	for i := range c.Cluster.Events {
 		e := &c.Cluster.Events[i]
@@ -95,7 +96,7 @@ func (c *Case) pullSecret(name string) (id string, args Args, shown Evidence) {
 	}
 	for _, s := range c.Cluster.Secrets {
 		if s.Name == name && s.Known && !usable(s) {
-			return "image.pullSecretUseless", Args{"type": s.Type}, c.object("secrets/"+name, "type "+s.Type, c.Now)
+			return "image.pullSecretUseless", Args{"type": s.Type}, c.object(words.Same("secrets/"+name), words.Same("type "+s.Type), c.Now)
 		}
 	}
 	return "", nil, Evidence{}
@@ -124,7 +125,7 @@ func presentButRefused(c *Case) (out []Finding) {
 			if !c.Runtime.Images[image] || k == nil || k.ImagePullPolicy == corev1.PullAlways {
 				continue
 			}
-			shown := Evidence{Source: evidence.CRI, Where: "ListImages", Text: image + " is there", At: c.Now}
+			shown := Evidence{Source: evidence.CRI, Where: words.Same("ListImages"), Text: words.With(words.Text("%s is there", "%s 已存在"), image), At: c.Now}
 			out = append(out, c.found("image.credentials", f.Subject, f.Args, Likely, f.Since, append([]Evidence{shown}, f.Evidence...)...))
 		}
 	}
@@ -217,7 +218,7 @@ func (c *Case) pullGoroutine(name string, args Args, since time.Time) []Finding 
 	if mine == nil || puller == nil {
 		return nil
 	}
-	shown := Evidence{Source: evidence.Port, Where: "goroutine " + strconv.FormatInt(puller.ID, 10), Text: "the puller is in " + path.Base(puller.Frames[0]) + ", " + puller.State}
+	shown := Evidence{Source: evidence.Port, Where: words.With(words.Text("goroutine %s", "goroutine %s"), strconv.FormatInt(puller.ID, 10)), Text: words.With(words.Text("the puller is in %s, %s", "拉取协程在 %s，%s"), path.Base(puller.Frames[0]), puller.State)}
 	var first *evidence.Goroutine
 	for _, g := range others {
 		if g.Waits >= mine.Waits && (first == nil || g.Waits > first.Waits) {

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // initChecks are the checks of table/init.yaml.
@@ -47,7 +48,7 @@ func initGoesOn(c *Case) (out []Finding) {
 			continue
 		}
 		up := c.Now.Sub(r.StartedAt.Time)
-		shown := []Evidence{c.status("container "+k.Name+" running", "since "+r.StartedAt.UTC().Format(time.TimeOnly), r.StartedAt.Time)}
+		shown := []Evidence{c.status(words.With(words.Text("container %s running", "容器 %s 运行中"), k.Name), words.With(words.Text("since %s", "自 %s"), r.StartedAt.UTC().Format(time.TimeOnly)), r.StartedAt.Time)}
 		switch {
 		case !c.isSidecar(k.Name) && up >= initLong:
 			out = append(out, c.found("init.runs", k.Name, c.initArgs(k, nil), Likely, r.StartedAt.Time, shown...))

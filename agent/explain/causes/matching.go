@@ -69,7 +69,7 @@ func (c *Case) matchWaiting(cause *Cause, m *Waiting) (out []Finding) {
 		if w.Message != "" {
 			text += ": " + w.Message
 		}
-		f := c.found(cause.ID, k.Name, args, Certain, since, c.status("container "+k.Name+" waiting", text, time.Time{}))
+		f := c.found(cause.ID, k.Name, args, Certain, since, c.status(words.With(words.Text("container %s waiting", "容器 %s 等待中"), k.Name), words.Same(text), time.Time{}))
 		f.Next = c.nextTry(k)
 		out = append(out, f)
 	}
@@ -121,8 +121,7 @@ func (c *Case) matchTerminated(cause *Cause, m *Terminated) (out []Finding) {
 		if !m.Message.in(t.Message, args) {
 			continue
 		}
-		text := t.Reason + ", exit code " + strconv.Itoa(int(t.ExitCode))
-		out = append(out, c.found(cause.ID, k.Name, args, Certain, t.FinishedAt.Time, c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)))
+		out = append(out, c.found(cause.ID, k.Name, args, Certain, t.FinishedAt.Time, c.status(words.With(words.Text("container %s terminated", "容器 %s 已结束"), k.Name), words.With(words.Text("%s, exit code %d", "%s，退出码 %d"), t.Reason, t.ExitCode), t.FinishedAt.Time)))
 	}
 	return out
 }
@@ -134,15 +133,15 @@ func (c *Case) matchCondition(cause *Cause, m *Conditions) (out []Finding) {
 			c.Now.Sub(k.Since) < m.For {
 			continue
 		}
-		where := "condition " + k.Type
+		where := words.Same("condition " + k.Type)
 		if m.Node {
-			where += " of node " + c.args["node"]
+			where = words.With(words.Text("condition %s of node %s", "节点 %[2]s 的 condition %[1]s"), k.Type, c.args["node"])
 		}
 		text := k.Status + " " + k.Reason
 		if k.Message != "" {
 			text += ": " + k.Message
 		}
-		out = append(out, c.found(cause.ID, "", args, Certain, k.Since, c.status(where, text, k.Since)))
+		out = append(out, c.found(cause.ID, "", args, Certain, k.Since, c.status(where, words.Same(text), k.Since)))
 	}
 	return out
 }
@@ -171,7 +170,7 @@ func (c *Case) matchPod(cause *Cause, m *PodStatus) []Finding {
 	if !m.Reason.has(st.Reason) || !m.Message.in(st.Message, args) {
 		return nil
 	}
-	return []Finding{c.found(cause.ID, "", args, Certain, c.Since, c.status("status", st.Reason+": "+st.Message, c.Since))}
+	return []Finding{c.found(cause.ID, "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
 }
 
 const (
@@ -264,11 +263,10 @@ func (c *Case) matchGoroutine(cause *Cause, m *Stack) (out []Finding) {
 		if g.Waits < m.For || !m.fits(g) {
 			continue
 		}
-		where := "goroutine " + strconv.FormatInt(g.ID, 10)
-		text := g.State + " for " + words.Took(g.Waits) + " in " + m.innermost(g)
+		text := words.With(words.Text("%s for %s in %s", "%s 已 %s，在 %s 中"), g.State, words.Took(g.Waits), m.innermost(g))
 		args := c.imageArgs("")
 		args["waits"] = words.Took(g.Waits)
-		f := c.found(cause.ID, "", args, sure, c.Now.Add(-g.Waits), Evidence{Source: evidence.Port, Where: where, Text: text})
+		f := c.found(cause.ID, "", args, sure, c.Now.Add(-g.Waits), Evidence{Source: evidence.Port, Where: words.Same("goroutine " + strconv.FormatInt(g.ID, 10)), Text: text})
 		out = append(out, f)
 	}
 	return out
@@ -316,7 +314,7 @@ func (c *Case) matchLog(cause *Cause, m *LogLine) (out []Finding) {
 		if l.Error != "" {
 			text += ": " + l.Error
 		}
-		return []Finding{c.found(cause.ID, args["subject"], args, Likely, l.At, Evidence{Source: evidence.Log, Where: l.Where, Text: text, At: l.At})}
+		return []Finding{c.found(cause.ID, args["subject"], args, Likely, l.At, Evidence{Source: evidence.Log, Where: words.Same(l.Where), Text: words.Same(text), At: l.At})}
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // nodeChecks are the checks of table/node.yaml.
@@ -31,7 +32,7 @@ func silentKubelet(c *Case) (out []Finding) {
 		if ok {
 			since = earliest(since, renewed) // the control plane notices later that nobody renews the lease
 		}
-		out = append(out, c.found("node.kubeletSilent", "", nil, Certain, since, c.object("condition Ready of node "+c.args["node"], text, k.Since)))
+		out = append(out, c.found("node.kubeletSilent", "", nil, Certain, since, c.object(words.With(words.Text("condition Ready of node %s", "节点 %s 的 condition Ready"), c.args["node"]), words.Same(text), k.Since)))
 	}
 	if !ok || c.Now.Sub(renewed) <= leaseLasts+slack {
 		return out
@@ -43,8 +44,8 @@ func silentKubelet(c *Case) (out []Finding) {
 		}
 		sure = Possible
 	}
-	text := "renewed last " + renewed.UTC().Format(time.RFC3339)
-	return append(out, c.found("node.kubeletSilent", "", nil, sure, renewed, c.object("leases/"+c.args["node"], text, renewed)))
+	text := words.With(words.Text("renewed last %s", "上次续租 %s"), renewed.UTC().Format(time.RFC3339))
+	return append(out, c.found("node.kubeletSilent", "", nil, sure, renewed, c.object(words.Same("leases/"+c.args["node"]), text, renewed)))
 }
 
 // renewed returns when the kubelet last renewed its lease.
@@ -75,7 +76,7 @@ func unreadyNode(c *Case) []Finding {
 		return nil
 	}
 	return []Finding{c.found("node.notReady", "", Args{"message": k.Message}, Certain, k.Since,
-		c.object("condition Ready of node "+c.args["node"], k.Reason+": "+k.Message, k.Since))}
+		c.object(words.With(words.Text("condition Ready of node %s", "节点 %s 的 condition Ready"), c.args["node"]), words.Same(k.Reason+": "+k.Message), k.Since))}
 }
 
 // blockedLoop finds that the kubelet reports its own sync loop as standing still.
@@ -84,14 +85,14 @@ func blockedLoop(c *Case) []Finding {
 		return nil
 	}
 	return []Finding{c.found("node.syncLoopBlocked", "", nil, Certain, time.Time{},
-		Evidence{Source: evidence.Port, Where: "/healthz/syncloop", Text: c.Kubelet.SyncLoop, At: c.Now})}
+		Evidence{Source: evidence.Port, Where: words.Same("/healthz/syncloop"), Text: words.Same(c.Kubelet.SyncLoop), At: c.Now})}
 }
 
 func goneNode(c *Case) []Finding {
 	if c.Spec == nil || c.Spec.Spec.NodeName == "" || !slices.Contains(c.Cluster.Missing, "nodes/"+c.Spec.Spec.NodeName) {
 		return nil
 	}
-	return []Finding{c.found("node.gone", "", nil, Certain, time.Time{}, c.object("nodes/"+c.Spec.Spec.NodeName, "not found", c.Now))}
+	return []Finding{c.found("node.gone", "", nil, Certain, time.Time{}, c.object(words.Same("nodes/"+c.Spec.Spec.NodeName), words.Text("not found", "没有找到"), c.Now))}
 }
 
 // drainIsUnderWay is how long a cordoned node counts as one that is being drained.
@@ -116,7 +117,7 @@ func blockedDrain(c *Case) (out []Finding) {
 		}
 		args := Args{"budget": b.Name, "healthy": strconv.Itoa(int(b.Status.CurrentHealthy)), "desired": strconv.Itoa(int(b.Status.DesiredHealthy))}
 		out = append(out, c.found("node.drainBlocked", b.Name, args, Possible, since,
-			c.object("poddisruptionbudgets/"+b.Name, "disruptionsAllowed: 0", c.Now), c.object("nodes/"+n.Name, "unschedulable: true", since)))
+			c.object(words.Same("poddisruptionbudgets/"+b.Name), words.Same("disruptionsAllowed: 0"), c.Now), c.object(words.Same("nodes/"+n.Name), words.Same("unschedulable: true"), since)))
 	}
 	return out
 }

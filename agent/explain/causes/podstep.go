@@ -40,7 +40,7 @@ func held(c *Case) []Finding {
 		id = "podstep.heldDeleting"
 	}
 	f := c.found(id, "", args, Certain, cmp.Or(h.Since, c.Story.Since), Evidence{
-		Source: evidence.Agent, Where: "hold", Text: cmp.Or(h.Why, "podstep holds the pod"), At: cmp.Or(h.Since, c.Now), Seq: h.Seq, Step: h.Step,
+		Source: evidence.Agent, Where: words.Text("hold", "停住"), Text: cmp.Or(words.Same(h.Why), words.Text("podstep holds the pod", "podstep 停住了这个 Pod")), At: cmp.Or(h.Since, c.Now), Seq: h.Seq, Step: h.Step,
 	})
 	return []Finding{f}
 }

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // readyChecks are the checks of table/ready.yaml.
@@ -45,11 +46,11 @@ func unmetGates(c *Case) (out []Finding) {
 		switch {
 		case k == nil && c.Now.Sub(since) >= unsetGate:
 			out = append(out, c.found("ready.gateMissing", string(g.ConditionType), args, Certain, since,
-				c.status("readiness gate "+string(g.ConditionType), "the pod has no such condition", since)))
+				c.status(words.With(words.Text("readiness gate %s", "readiness gate %s"), string(g.ConditionType)), words.Text("the pod has no such condition", "Pod 没有这个 condition"), since)))
 		case k != nil && k.Status != corev1.ConditionTrue && c.Now.Sub(since) >= closedGate:
 			args["status"], args["message"] = string(k.Status), firstOf(k.Message, k.Reason, "-")
 			out = append(out, c.found("ready.gateFalse", string(g.ConditionType), args, Certain, latest(since, k.LastTransitionTime.Time),
-				c.status("condition "+string(g.ConditionType), string(k.Status)+" "+k.Reason+" "+k.Message, k.LastTransitionTime.Time)))
+				c.status(words.Same("condition "+string(g.ConditionType)), words.Same(string(k.Status)+" "+k.Reason+" "+k.Message), k.LastTransitionTime.Time)))
 		}
 	}
 	return out
@@ -76,7 +77,7 @@ func markedByNode(c *Case) []Finding {
 		return nil
 	}
 	at := ready.LastTransitionTime.Time
-	shown := []Evidence{c.status("conditions", "ContainersReady is True, Ready is False", at)}
+	shown := []Evidence{c.status(words.Same("conditions"), words.Text("ContainersReady is True, Ready is False", "ContainersReady 为 True，Ready 为 False"), at)}
 	for i := range c.Cluster.Events {
 		if e := &c.Cluster.Events[i]; e.Kind == "Pod" && e.Reason == "NodeNotReady" {
 			shown = append(shown, c.event(e))
@@ -117,8 +118,8 @@ func staleStatus(c *Case) []Finding {
 			continue
 		}
 		return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Certain, at,
-			Evidence{Source: evidence.Port, Where: "/pods, condition " + string(t), Text: "True", At: at},
-			c.status("condition "+string(t), "not True", c.Now))}
+			Evidence{Source: evidence.Port, Where: words.With(words.Text("/pods, condition %s", "/pods，condition %s"), string(t)), Text: words.Same("True"), At: at},
+			c.status(words.Same("condition "+string(t)), words.Text("not True", "不是 True"), c.Now))}
 	}
 	return nil
 }
@@ -139,13 +140,13 @@ func unreported(c *Case) []Finding {
 		}
 	}
 	if s := c.Story; s != nil && s.State == "running" && c.Now.Sub(s.Since) >= lateStatus {
-		shown = append(shown, Evidence{Source: evidence.Agent, Where: "story", Text: "the pod is " + s.State, At: s.Since})
+		shown = append(shown, Evidence{Source: evidence.Agent, Where: words.Text("story", "过程"), Text: words.With(words.Text("the pod is %s", "Pod 的状态是 %s"), s.State), At: s.Since})
 		at = earliest(at, s.Since)
 	}
 	if shown == nil {
 		return nil
 	}
-	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status("status", "has nothing from the kubelet", c.Now))...)}
+	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status(words.Text("status", "状态"), words.Text("has nothing from the kubelet", "没有来自 kubelet 的内容"), c.Now))...)}
 }
 
 // How often the status manager tries again, and how long ago its last line may be.
@@ -180,7 +181,7 @@ func (c *Case) repeated(id, message string) []Finding {
 	var shown []Evidence
 	for i := range c.Machine.Lines {
 		if l := &c.Machine.Lines[i]; c.named(l) && l.Message == message && c.Now.Sub(l.At) < time.Minute {
-			shown = append(shown, Evidence{Source: evidence.Log, Where: l.Where, Text: l.Message + ": " + l.Error, At: l.At})
+			shown = append(shown, Evidence{Source: evidence.Log, Where: words.Same(l.Where), Text: words.Same(l.Message + ": " + l.Error), At: l.At})
 		}
 	}
 	if len(shown) < 2 {
@@ -190,7 +191,7 @@ func (c *Case) repeated(id, message string) []Finding {
 	if last.At.Sub(first.At) < statusTries || c.Now.Sub(last.At) > statusFresh {
 		return nil
 	}
-	return []Finding{c.found(id, "", Args{"error": last.Text, "message": last.Text}, Likely, first.At, last)}
+	return []Finding{c.found(id, "", Args{"error": last.Text.En, "message": last.Text.En}, Likely, first.At, last)}
 }
 
 func earliest(a, b time.Time) time.Time {
@@ -213,7 +214,7 @@ func notReady(c *Case) []Finding {
 		return nil
 	}
 	at := k.LastTransitionTime.Time
-	return []Finding{c.found("ready.containersNotReady", "", Args{"message": k.Message}, Likely, at, c.status("condition ContainersReady", k.Message, at))}
+	return []Finding{c.found("ready.containersNotReady", "", Args{"message": k.Message}, Likely, at, c.status(words.Same("condition ContainersReady"), words.Same(k.Message), at))}
 }
 
 // knownOwners are the programs that set a readiness gate or remove a finalizer, by

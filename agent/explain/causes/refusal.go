@@ -10,6 +10,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	resourcehelper "k8s.io/component-helpers/resource"
+
+	"github.com/podstep/podstep/probes/words"
 )
 
 // refusal is a scheduler's message: why it chooses no node for the pod.
@@ -72,7 +74,7 @@ func (c *Case) refusal() (r refusal, ok bool) {
 			return r, false
 		}
 		r = readRefusal(k.Message)
-		r.since, r.sure, r.shown = k.LastTransitionTime.Time, Certain, c.status("condition PodScheduled", k.Reason+": "+k.Message, k.LastTransitionTime.Time)
+		r.since, r.sure, r.shown = k.LastTransitionTime.Time, Certain, c.status(words.Same("condition PodScheduled"), words.Same(k.Reason+": "+k.Message), k.LastTransitionTime.Time)
 		return r, true
 	}
 	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
@@ -127,8 +129,8 @@ func cannotFit(c *Case) (out []Finding) {
 		case asks.Cmp(largest) <= 0:
 			continue
 		}
-		text := "allocatable " + m[1] + " of the largest node: " + largest.String()
-		out = append(out, c.refusedFor(id, r, part.nodes, args, c.object("nodes", text, c.Now)))
+		text := words.With(words.Text("allocatable %s of the largest node: %s", "最大节点的可分配 %s：%s"), m[1], largest.String())
+		out = append(out, c.refusedFor(id, r, part.nodes, args, c.object(words.Text("nodes", "节点"), text, c.Now)))
 	}
 	return out
 }

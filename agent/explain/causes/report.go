@@ -153,11 +153,12 @@ type Finding struct {
 // Evidence is an item that shows a finding.
 type Evidence struct {
 	Source evidence.Source
-	Where  string    // such as pods/web status, event FailedMount, goroutine 12
-	Text   string    // what it says
-	At     time.Time // when it was so; zero: as the snapshot was taken
-	Seq    uint64    // of the event of the story; 0: it is none
-	Step   string    // of the catalogue; empty: none
+	// Where says where it is seen, such as status, event FailedMount of Pod web, goroutine 12; and Text what it says.
+	Where probes.Text
+	Text  probes.Text
+	At    time.Time // when it was so; zero: as the snapshot was taken
+	Seq   uint64    // of the event of the story; 0: it is none
+	Step  string    // of the catalogue; empty: none
 }
 
 // Title, Sentence and the others are the cause's texts with the finding's arguments
@@ -210,7 +211,7 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	add(words.Text("because of", "起因"), Fact{Text: r.titleOf(f.Of, l)})
 	for i := range f.Evidence {
 		e := &f.Evidence[i]
-		add(words.Text("seen", "证据"), Fact{Text: words.OneLine(e.Where) + ": " + f.shown(i, l), Aside: r.aside(e), Seq: e.Seq})
+		add(words.Text("seen", "证据"), Fact{Text: words.OneLine(l.In(e.Where)) + l.In(colon) + f.shown(i, l), Aside: r.aside(e), Seq: e.Seq})
 	}
 	add(words.Text("waits for", "等待"), Fact{Text: f.Chain(l)})
 	add(words.Text("clock", "计时"), Fact{Text: f.Clock(l)})
@@ -229,16 +230,19 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	return out
 }
 
+// colon stands between where evidence is seen and what it says.
+var colon = words.Text(": ", "：")
+
 // leastSame is how long the end of a text is at least that is not written again, in bytes.
 const leastSame = 40
 
 // shown returns the text of evidence for people. Runtime, kubelet and API server hand on one error, each with words of
 // its own before it: what evidence before has shown already is not shown again.
 func (f *Finding) shown(i int, l words.Lang) string {
-	text := words.OneLine(f.Evidence[i].Text)
+	text := words.OneLine(l.In(f.Evidence[i].Text))
 	for from := 0; len(text)-from >= leastSame; {
 		for j := range i {
-			if strings.HasSuffix(words.OneLine(f.Evidence[j].Text), text[from:]) {
+			if strings.HasSuffix(words.OneLine(l.In(f.Evidence[j].Text)), text[from:]) {
 				return text[:from] + l.In(words.Text("as above", "同上"))
 			}
 		}

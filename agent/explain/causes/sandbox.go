@@ -56,7 +56,7 @@ func (c *Case) noSandbox() []Finding {
 		return nil
 	}
 	return []Finding{c.found("sandbox.none", "", nil, Possible, c.Since,
-		c.status("condition "+string(corev1.PodReadyToStartContainers), string(k.Status)+" "+k.Reason, k.LastTransitionTime.Time))}
+		c.status(words.Same("condition "+string(corev1.PodReadyToStartContainers)), words.Same(string(k.Status)+" "+k.Reason), k.LastTransitionTime.Time))}
 }
 
 // missingRuntimeClass finds that the pod's RuntimeClass is gone.
@@ -67,7 +67,7 @@ func (c *Case) missingRuntimeClass() []Finding {
 	name := *c.Spec.Spec.RuntimeClassName
 	if what := "runtimeclasses/" + name; c.isMissing(what) && c.Spec.Spec.NodeName != "" {
 		return []Finding{c.found("sandbox.runtimeClassMissing", name, Args{"subject": name}, Certain, c.Since,
-			c.object(what, "the API server has no RuntimeClass of this name", time.Time{}))}
+			c.object(words.Same(what), words.Text("the API server has no RuntimeClass of this name", "API server 上没有这个名字的 RuntimeClass"), time.Time{}))}
 	}
 	return nil
 }

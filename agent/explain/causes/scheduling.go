@@ -11,6 +11,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // schedulingChecks are the checks of table/scheduling.yaml.
@@ -28,17 +29,17 @@ func unlooked(c *Case) []Finding {
 		return f
 	}
 	p := c.Spec
-	shown := c.status("status", "no condition PodScheduled", c.Since)
+	shown := c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled", "没有 condition PodScheduled"), c.Since)
 	if p.Spec.SchedulingGroup != nil {
 		return nil
 	}
 	name := cmp.Or(p.Spec.SchedulerName, corev1.DefaultSchedulerName)
 	args := Args{"scheduler": name}
-	spec := c.object("pods/"+p.Name+" spec", "schedulerName: "+name, c.Since)
+	spec := c.object(words.Same("pods/"+p.Name+" spec"), words.Same("schedulerName: "+name), c.Since)
 	switch {
 	case name == corev1.DefaultSchedulerName:
 		if slices.Contains(c.Cluster.Schedulers, "kube-scheduler") {
-			shown = c.status("status", "no condition PodScheduled, though kube-scheduler renews its lease", c.Since)
+			shown = c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled, though kube-scheduler renews its lease", "没有 condition PodScheduled，但 kube-scheduler 在续租"), c.Since)
 		}
 		return []Finding{c.found("scheduling.schedulerSilent", "", args, Likely, c.Since, shown)}
 	case slices.Contains(c.Cluster.Schedulers, name):
@@ -59,7 +60,7 @@ func (c *Case) unmadeClaim() (out []Finding) {
 		default:
 			continue
 		}
-		f := c.found("scheduling.claimNotMade", name, Args{"claim": name}, Certain, c.Since, c.object("pods/"+c.Spec.Name+" spec.resourceClaims", name+": "+why, c.Since))
+		f := c.found("scheduling.claimNotMade", name, Args{"claim": name}, Certain, c.Since, c.object(words.Same("pods/"+c.Spec.Name+" spec.resourceClaims"), words.Same(name+": "+why), c.Since))
 		for i := range c.Cluster.Events {
 			if e := &c.Cluster.Events[i]; e.Reason == "FailedResourceClaimCreation" && e.Kind == "Pod" {
 				f.Evidence = append(f.Evidence, c.event(e))
@@ -78,7 +79,7 @@ func ganged(c *Case) []Finding {
 	}
 	args := Args{"group": *c.Spec.Spec.SchedulingGroup.PodGroupName}
 	if condition(c.Spec, corev1.PodScheduled) == nil {
-		return []Finding{c.found("scheduling.gang", "", args, Likely, c.Since, c.status("status", "no condition PodScheduled, and a scheduling group", c.Since))}
+		return []Finding{c.found("scheduling.gang", "", args, Likely, c.Since, c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled, and a scheduling group", "没有 condition PodScheduled，且属于一个调度组"), c.Since))}
 	}
 	if r, ok := c.refusal(); ok && (strings.Contains(r.text, "from a gang") || strings.Contains(r.text, "GangScheduling")) {
 		return []Finding{c.found("scheduling.gang", "", args, r.sure, r.since, r.shown)}
@@ -95,7 +96,7 @@ func gated(c *Case) []Finding {
 		names = append(names, g.Name)
 	}
 	text := strings.Join(names, ", ")
-	return []Finding{c.found("scheduling.gated", "", Args{"gates": text}, Certain, c.Since, c.object("pods/"+c.Spec.Name+" spec.schedulingGates", text, c.Since))}
+	return []Finding{c.found("scheduling.gated", "", Args{"gates": text}, Certain, c.Since, c.object(words.Same("pods/"+c.Spec.Name+" spec.schedulingGates"), words.Same(text), c.Since))}
 }
 
 // nominated finds that a node is being cleared for the pod.
@@ -104,14 +105,14 @@ func nominated(c *Case) []Finding {
 		return nil
 	}
 	node := c.Spec.Status.NominatedNodeName
-	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status("status", "nominatedNodeName: "+node, c.Since))}
+	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same("nominatedNodeName: "+node), c.Since))}
 }
 
 func absentNode(c *Case) []Finding {
 	if c.Phase != Bound || !slices.Contains(c.Cluster.Missing, "nodes/"+c.Spec.Spec.NodeName) {
 		return nil
 	}
-	return []Finding{c.found("scheduling.nodeMissing", "", nil, Certain, c.Since, c.object("nodes/"+c.Spec.Spec.NodeName, "not found", c.Now))}
+	return []Finding{c.found("scheduling.nodeMissing", "", nil, Certain, c.Since, c.object(words.Same("nodes/"+c.Spec.Spec.NodeName), words.Text("not found", "没有找到"), c.Now))}
 }
 
 // illness are the taints that the control plane gives to nodes that are not well.
@@ -146,7 +147,7 @@ func unknownTaints(c *Case) []Finding {
 	var out []Finding
 	for id, t := range map[string]*tainted{"scheduling.nodesIll": &ill, "scheduling.taint": &other} {
 		if len(t.nodes) > 0 {
-			out = append(out, c.refusedFor(id, r, len(t.nodes), Args{"taints": t.String()}, c.object("nodes", t.String()+": "+strings.Join(t.nodes, ", "), c.Now)))
+			out = append(out, c.refusedFor(id, r, len(t.nodes), Args{"taints": t.String()}, c.object(words.Text("nodes", "节点"), words.Same(t.String()+": "+strings.Join(t.nodes, ", ")), c.Now)))
 		}
 	}
 	if len(out) == 0 {
@@ -204,7 +205,7 @@ func unboundClaims(c *Case) (out []Finding) {
 			}
 		case corev1.ClaimLost:
 			out = append(out, c.found("scheduling.claim.lost", k.Name, Args{"claim": k.Name, "volume": k.Spec.VolumeName}, Certain, c.Since,
-				c.object("persistentvolumeclaims/"+k.Name, "phase Lost, volumeName "+k.Spec.VolumeName, c.Now)))
+				c.object(words.Same("persistentvolumeclaims/"+k.Name), words.With(words.Text("phase Lost, volumeName %s", "phase Lost，volumeName %s"), k.Spec.VolumeName), c.Now)))
 		}
 	}
 	return out
@@ -222,7 +223,7 @@ func (c *Case) unbound(k *corev1.PersistentVolumeClaim) (f Finding, ok bool) {
 	}
 	if class != "" && slices.Contains(c.Cluster.Missing, "storageclasses/"+class) {
 		args["class"] = class
-		return c.found("scheduling.claim.classMissing", k.Name, args, Certain, c.Since, c.object("storageclasses/"+class, "not found", c.Now)), true
+		return c.found("scheduling.claim.classMissing", k.Name, args, Certain, c.Since, c.object(words.Same("storageclasses/"+class), words.Text("not found", "没有找到"), c.Now)), true
 	}
 	e := c.lastEventOf("PersistentVolumeClaim", k.Name)
 	if e == nil {

@@ -10,7 +10,8 @@ import (
 func TestShownOnce(t *testing.T) {
 	const long = `rpc error: code = NotFound desc = failed to resolve reference "docker.io/library/busybox:no-such-tag"`
 	f := &Finding{Evidence: []Evidence{
-		{Text: "ErrImagePull: " + long}, {Text: long}, {Text: `Failed to pull image "busybox": ` + long}, {Text: "exit code: 1"}, {Text: "exit code: 1"}, {Text: long + ": again"},
+		{Text: words.Same("ErrImagePull: " + long)}, {Text: words.Same(long)}, {Text: words.Same(`Failed to pull image "busybox": ` + long)},
+		{Text: words.Same("exit code: 1")}, {Text: words.Same("exit code: 1")}, {Text: words.Same(long + ": again")},
 	}}
 	for i, want := range []string{"ErrImagePull: " + long, "as above", `Failed to pull image "busybox": as above`, "exit code: 1", "exit code: 1", long + ": again"} {
 		if got := f.shown(i, words.English); got != want {

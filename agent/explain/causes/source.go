@@ -20,9 +20,9 @@ func undelivered(c *Case) []Finding {
 		if *k.HasPod {
 			return nil
 		}
-		return []Finding{c.found("source.notDelivered", "", nil, Certain, since, Evidence{Source: evidence.Port, Where: "/pods", Text: "does not list the pod", At: c.Now})}
+		return []Finding{c.found("source.notDelivered", "", nil, Certain, since, Evidence{Source: evidence.Port, Where: words.Same("/pods"), Text: words.Text("does not list the pod", "没有列出这个 Pod"), At: c.Now})}
 	}
-	return []Finding{c.found("source.noReaction", "", nil, Possible, since, c.status("status", "no startTime, though the node's lease is renewed", since))}
+	return []Finding{c.found("source.noReaction", "", nil, Possible, since, c.status(words.Text("status", "状态"), words.Text("no startTime, though the node's lease is renewed", "没有 startTime，但节点在续租"), since))}
 }
 
 // kubeletLives reports whether the kubelet of the pod's node renews its lease, and
@@ -45,7 +45,7 @@ func heldBack(c *Case) []Finding {
 		}
 		if k.Fields["canStart"] == "false" && k.Fields["canEverStart"] == "true" {
 			shown := c.call(k)
-			shown.Text = "the kubelet does not let it start yet"
+			shown.Text = words.Text("the kubelet does not let it start yet", "kubelet 还不让它启动")
 			return []Finding{c.found("source.predecessor", "", nil, Certain, k.Began, shown)}
 		}
 		break

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // startChecks are the checks of table/start.yaml.
@@ -81,9 +82,9 @@ func (c *Case) missing(text, name string, sure Confidence, since time.Time, show
 	case w.key != "" && at >= 0 && all[at].Known && slices.Contains(all[at].Keys, w.key):
 		return nil
 	case slices.Contains(c.Cluster.Missing, resource+w.name):
-		evidences = append(evidences, c.object(resource+w.name, "not found", c.Now))
+		evidences = append(evidences, c.object(words.Same(resource+w.name), words.Text("not found", "没有找到"), c.Now))
 	case w.key != "" && at >= 0 && all[at].Known:
-		evidences = append(evidences, c.object(resource+w.name, "has no key "+w.key, c.Now))
+		evidences = append(evidences, c.object(words.Same(resource+w.name), words.With(words.Text("has no key %s", "没有键 %s"), w.key), c.Now))
 	}
 	if w.key != "" {
 		id = ids[w.kind][1]

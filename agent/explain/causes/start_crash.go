@@ -2,12 +2,12 @@ package causes
 
 import (
 	"strconv"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // exits are the causes for exit codes that mean something.
@@ -128,8 +128,11 @@ func (c *Case) endArgs(k container, t *corev1.ContainerStateTerminated) Args {
 
 // ended makes an evidence of how a container ended.
 func (c *Case) ended(k container, t *corev1.ContainerStateTerminated) Evidence {
-	text := strings.TrimPrefix(t.Reason+", ", ", ") + "exit code " + strconv.Itoa(int(t.ExitCode)) + ", " + strconv.Itoa(int(k.RestartCount)) + " restarts"
-	return c.status("container "+k.Name+" terminated", text, t.FinishedAt.Time)
+	text := words.With(words.Text("exit code %d, %d restarts", "退出码 %d，重启 %d 次"), t.ExitCode, k.RestartCount)
+	if t.Reason != "" {
+		text = words.With(words.Text("%s, %s", "%s，%s"), t.Reason, text)
+	}
+	return c.status(words.With(words.Text("container %s terminated", "容器 %s 已结束"), k.Name), text, t.FinishedAt.Time)
 }
 
 // memoryLimit returns a container's limit of memory, or the pod's; empty: it has none.

@@ -105,7 +105,7 @@ func slowToEnd(c *Case) (out []Finding) {
 		k := mains[0]
 		args := c.graceArgs()
 		args["container"] = k.Name
-		return []Finding{c.found("terminating.overdue", "", args, Likely, end, c.status("container "+k.Name, "runs", c.Now))}
+		return []Finding{c.found("terminating.overdue", "", args, Likely, end, c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.Text("runs", "在运行"), c.Now))}
 	}
 	for _, k := range mains {
 		out = append(out, c.slow(k, others)...)
@@ -139,7 +139,7 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	args := c.graceArgs()
 	args["container"], args["image"], args["ended"] = k.Name, k.Image, strings.Join(ended, ", ")
 	spec := c.specOf(k.Name)
-	runs := c.status("container "+k.Name, "runs "+args["took"]+" after the deletion", c.Now)
+	runs := c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.With(words.Text("runs %s after the deletion", "删除后 %s 仍在运行"), args["took"]), c.Now)
 	if spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && !c.hookIsOver() {
 		return c.hookRuns(k.Name, spec.Lifecycle.PreStop, args, runs, len(ended) > 0)
 	}
@@ -165,7 +165,7 @@ func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, r
 	if c.Age() < longest {
 		return nil
 	}
-	shown, sure := []Evidence{runs, c.status("container "+name, "has a preStop hook", c.Now)}, Possible
+	shown, sure := []Evidence{runs, c.status(words.With(words.Text("container %s", "容器 %s"), name), words.Text("has a preStop hook", "有 preStop 钩子"), c.Now)}, Possible
 	for _, seen := range [][]Evidence{c.openCalls("rt.prestop"), c.stacks("executePreStopHook")} {
 		if len(seen) > 0 {
 			shown, sure = append(shown, seen...), Certain
@@ -185,7 +185,7 @@ func (c *Case) stacks(function string) (out []Evidence) {
 	for i := range c.Kubelet.Goroutines {
 		g := &c.Kubelet.Goroutines[i]
 		if g.Pod == c.args["uid"] && slices.ContainsFunc(g.Frames, func(f string) bool { return strings.HasSuffix(f, "."+function) }) {
-			out = append(out, Evidence{Source: evidence.Port, Where: "goroutine " + decimal(int(g.ID)), Text: g.State + " in " + function, At: c.Now})
+			out = append(out, Evidence{Source: evidence.Port, Where: words.With(words.Text("goroutine %s", "goroutine %s"), decimal(int(g.ID))), Text: words.With(words.Text("%s in %s", "%s，在 %s 中"), g.State, function), At: c.Now})
 		}
 	}
 	return out
@@ -226,14 +226,14 @@ func shortenedGrace(c *Case) []Finding {
 	args := c.graceArgs()
 	args["container"] = mains[0].Name
 	if k := c.longerGrace(now); k != nil {
-		return []Finding{c.found("terminating.shortened", "", args, Certain, k.Began, c.call(k), c.status("deletionGracePeriodSeconds", args["grace"], c.Now))}
+		return []Finding{c.found("terminating.shortened", "", args, Certain, k.Began, c.call(k), c.status(words.Same("deletionGracePeriodSeconds"), words.Same(args["grace"]), c.Now))}
 	}
 	first := c.Spec.Spec.TerminationGracePeriodSeconds
 	if first == nil || now >= *first || c.eventIs("FailedKillPod") || c.nodeIsLost() || c.Age() > time.Duration(*first)*time.Second+lastSteps {
 		return nil
 	}
 	return []Finding{c.found("terminating.shortened", "", args, Likely, c.Since,
-		c.status("deletionGracePeriodSeconds", args["grace"]+", of the pod "+args["first"], c.Now), c.status("container "+mains[0].Name, "runs", c.Now))}
+		c.status(words.Same("deletionGracePeriodSeconds"), words.With(words.Text("%s, of the pod %s", "%s，Pod 的是 %s"), args["grace"], args["first"]), c.Now), c.status(words.With(words.Text("container %s", "容器 %s"), mains[0].Name), words.Text("runs", "在运行"), c.Now))}
 }
 
 // longerGrace returns a call that goes on and that began with more grace than is now asked for.
@@ -280,7 +280,7 @@ func sidecarTurns(c *Case) (out []Finding) {
 	for _, name := range sides {
 		args := c.graceArgs()
 		args["container"], args["others"] = name, strings.Join(mains, ", ")
-		shown := []Evidence{c.status("containers", args["others"]+" and the sidecar "+name+" run", c.Now)}
+		shown := []Evidence{c.status(words.Text("containers", "各容器"), words.With(words.Text("%s and the sidecar %s run", "%s 和 sidecar %s 还在运行"), args["others"], name), c.Now)}
 		out = append(out, c.found("terminating.sidecarOrder", name, args, Possible, c.Since, append(shown, c.stacks("waitForTurn")...)...))
 	}
 	return out
@@ -294,7 +294,7 @@ func uninterruptible(c *Case) (out []Finding) {
 	for _, p := range c.Machine.Stuck {
 		args := Args{"pid": decimal(p.PID), "process": p.Name, "wchan": firstOf(p.Wchan, "-")}
 		out = append(out, c.found("terminating.uninterruptible", args["pid"], args, Certain, c.Since,
-			Evidence{Source: evidence.Node, Where: "process " + args["pid"], Text: p.Name + " in state " + p.State + " at " + args["wchan"], At: c.Now}))
+			Evidence{Source: evidence.Node, Where: words.With(words.Text("process %s", "进程 %s"), args["pid"]), Text: words.With(words.Text("%s in state %s at %s", "%s 的状态是 %s，在 %s"), p.Name, p.State, args["wchan"]), At: c.Now}))
 	}
 	return out
 }
@@ -310,7 +310,7 @@ func leftOver(c *Case) []Finding {
 		return nil
 	}
 	args := Args{"took": words.Took(c.Now.Sub(at).Round(time.Second)), "phase": string(c.Spec.Status.Phase)}
-	shown := c.status("containers", "all have ended", at)
+	shown := c.status(words.Text("containers", "各容器"), words.Text("all have ended", "都已结束"), at)
 	out := []Finding{c.found("terminating.cleanup", "", args, Possible, at, shown)}
 	if f := c.refusedByWebhook(at); f != nil {
 		out = append(out, *f)
@@ -327,7 +327,7 @@ func (c *Case) refusedByWebhook(at time.Time) *Finding {
 	}
 	w := c.Cluster.Webhooks[i]
 	f := c.found("terminating.deleteRefused", "", Args{"message": "admission webhook " + w.Name + ": service " + w.Service + " has no endpoint that is ready"}, Likely, at,
-		c.object("webhook "+w.Name+" of "+w.Configuration, "service "+w.Service+" has no endpoint that is ready; what it does not answer is refused", c.Now))
+		c.object(words.With(words.Text("webhook %s of %s", "webhook %s（%s）"), w.Name, w.Configuration), words.With(words.Text("service %s has no endpoint that is ready; what it does not answer is refused", "服务 %s 没有就绪的端点；它不回答的请求会被拒绝"), w.Service), c.Now))
 	return &f
 }
 
@@ -349,14 +349,14 @@ func withoutNode(c *Case) []Finding {
 		return nil
 	}
 	if slices.Contains(c.Cluster.Missing, "nodes/"+name) {
-		return []Finding{c.found("terminating.nodeGone", "", nil, Certain, c.Since, c.object("nodes/"+name, "there is none", c.Now))}
+		return []Finding{c.found("terminating.nodeGone", "", nil, Certain, c.Since, c.object(words.Same("nodes/"+name), words.Text("there is none", "没有"), c.Now))}
 	}
 	at, ok := c.lastSign()
 	if !ok || !c.nodeIsLost() {
 		return nil
 	}
 	return []Finding{c.found("terminating.nodeSilent", "", Args{"silent": words.Took(c.Now.Sub(at).Round(time.Second))}, Certain, at,
-		c.object("lease of node "+name, "renewed last "+at.UTC().Format(time.RFC3339), at))}
+		c.object(words.With(words.Text("lease of node %s", "节点 %s 的租约"), name), words.With(words.Text("renewed last %s", "上次续租 %s"), at.UTC().Format(time.RFC3339)), at))}
 }
 
 // silentNode is how long a kubelet may go without renewing its lease. It does so every 10 s,
@@ -392,7 +392,7 @@ func mirrorDeleted(c *Case) []Finding {
 	if !c.terminating() || c.Spec.Annotations[corev1.MirrorPodAnnotationKey] == "" || c.Age() < 5*time.Second {
 		return nil
 	}
-	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status("annotation "+corev1.MirrorPodAnnotationKey, c.Spec.Annotations[corev1.MirrorPodAnnotationKey], c.Now))}
+	return []Finding{c.found("terminating.staticPod", "", nil, Certain, c.Since, c.status(words.With(words.Text("annotation %s", "annotation %s"), corev1.MirrorPodAnnotationKey), words.Same(c.Spec.Annotations[corev1.MirrorPodAnnotationKey]), c.Now))}
 }
 
 // orphanInRuntime finds a pod that the runtime runs and the API server does not have.
@@ -403,12 +403,12 @@ func orphanInRuntime(c *Case) []Finding {
 	var shown []Evidence
 	for _, s := range c.Runtime.Sandboxes {
 		if s.Ready && c.Now.Sub(s.Created) >= usualStop {
-			shown = append(shown, Evidence{Source: evidence.CRI, Where: "sandbox " + s.ID, Text: "ready", At: c.Now})
+			shown = append(shown, Evidence{Source: evidence.CRI, Where: words.With(words.Text("sandbox %s", "沙箱 %s"), s.ID), Text: words.Text("ready", "就绪"), At: c.Now})
 		}
 	}
 	for _, k := range c.Runtime.Containers {
 		if k.State == "running" && c.Now.Sub(k.Created) >= usualStop {
-			shown = append(shown, Evidence{Source: evidence.CRI, Where: "container " + k.Name, Text: "runs", At: c.Now})
+			shown = append(shown, Evidence{Source: evidence.CRI, Where: words.With(words.Text("container %s", "容器 %s"), k.Name), Text: words.Text("runs", "在运行"), At: c.Now})
 		}
 	}
 	if shown == nil {
@@ -425,7 +425,7 @@ func pastDeadline(c *Case) []Finding {
 	args := Args{"deadline": words.Took(time.Duration(*c.Spec.Spec.ActiveDeadlineSeconds) * time.Second)}
 	st := &c.Spec.Status
 	if st.Reason == "DeadlineExceeded" {
-		return []Finding{c.found("terminating.activeDeadline", "", args, Certain, c.Since, c.status("status", st.Reason+": "+st.Message, c.Since))}
+		return []Finding{c.found("terminating.activeDeadline", "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
 	}
 	for i := range c.Cluster.Events {
 		if e := &c.Cluster.Events[i]; e.Reason == "DeadlineExceeded" && c.ofPod(e) {

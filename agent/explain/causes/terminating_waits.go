@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -96,7 +97,7 @@ func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 	}
 	for i := range m.Lines {
 		if l := &m.Lines[i]; c.named(l) && strings.Contains(l.Message, "some volumes have not been cleaned up") && c.Now.Sub(l.At) < controllerTime {
-			out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Likely, at, Evidence{Source: evidence.Log, Where: l.Where, Text: l.Message, At: l.At}))
+			out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Likely, at, Evidence{Source: evidence.Log, Where: words.Same(l.Where), Text: words.Same(l.Message), At: l.At}))
 			break
 		}
 	}
@@ -114,18 +115,18 @@ func (c *Case) volumeDirs() string {
 // leftOnMachine finds what the machine still has of a pod whose containers have ended: mounts,
 // or else directories, or else processes.
 func (c *Case) leftOnMachine(m *evidence.Machine, at time.Time) []Finding {
-	here := func(where, text string) Evidence {
+	here := func(where, text probes.Text) Evidence {
 		return Evidence{Source: evidence.Node, Where: where, Text: text, At: c.Now}
 	}
 	switch g := m.Cgroup; {
 	case len(m.Mounts) > 0:
-		return []Finding{c.found("terminating.unmountWaits", "", nil, Possible, at, here(m.Mounts[0].Path, "is mounted, "+m.Mounts[0].Type))}
+		return []Finding{c.found("terminating.unmountWaits", "", nil, Possible, at, here(words.Same(m.Mounts[0].Path), words.With(words.Text("is mounted, %s", "已挂载，%s"), m.Mounts[0].Type)))}
 	case len(m.VolumeDirs) > 0:
 		text := c.volumeDirs()
-		return []Finding{c.found("terminating.volumesLeft", "", Args{"volumes": text}, Likely, at, here("volumes of the pod", text))}
+		return []Finding{c.found("terminating.volumesLeft", "", Args{"volumes": text}, Likely, at, here(words.Text("volumes of the pod", "Pod 的卷"), words.Same(text)))}
 	case g != nil && g.Processes > 0:
-		text := decimal(g.Processes) + " processes are left"
-		return []Finding{c.found("terminating.cgroup", "", Args{"message": text}, Possible, at, here(g.Path, text))}
+		text := words.With(words.Text("%d processes are left", "还有 %d 个进程"), g.Processes)
+		return []Finding{c.found("terminating.cgroup", "", Args{"message": text.En}, Possible, at, here(words.Same(g.Path), text))}
 	}
 	return nil
 }
@@ -140,7 +141,7 @@ func (c *Case) undetached() (out []Finding) {
 		e := a.Status.DetachError
 		args := Args{"volume": *a.Spec.Source.PersistentVolumeName, "message": e.Message}
 		out = append(out, c.found("terminating.deviceUnmount", args["volume"], args, Likely, a.DeletionTimestamp.Time,
-			c.object("volumeattachments/"+a.Name, "detach: "+e.Message, e.Time.Time)))
+			c.object(words.Same("volumeattachments/"+a.Name), words.Same("detach: "+e.Message), e.Time.Time)))
 	}
 	return out
 }
@@ -169,7 +170,7 @@ func finalizers(c *Case) (out []Finding) {
 			id = "terminating.foreground"
 		}
 		args := Args{"finalizer": f, "who": ownerOf(f), "took": words.Took(c.Now.Sub(at).Round(time.Second))}
-		out = append(out, c.found(id, f, args, Certain, at, c.status("metadata.finalizers", strings.Join(c.Spec.Finalizers, ", "), c.Now)))
+		out = append(out, c.found(id, f, args, Certain, at, c.status(words.Same("metadata.finalizers"), words.Same(strings.Join(c.Spec.Finalizers, ", ")), c.Now)))
 	}
 	return out
 }
@@ -190,7 +191,7 @@ func uncounted(c *Case) []Finding {
 		return nil
 	}
 	args := Args{"finalizer": jobFinalizer, "took": words.Took(c.Now.Sub(at).Round(time.Second))}
-	return []Finding{c.found("terminating.jobTracking", jobFinalizer, args, Certain, at, c.status("metadata.finalizers", jobFinalizer, c.Now))}
+	return []Finding{c.found("terminating.jobTracking", jobFinalizer, args, Certain, at, c.status(words.Same("metadata.finalizers"), words.Same(jobFinalizer), c.Now))}
 }
 
 // afterKubelet finds that the kubelet is through with a pod and the API server keeps it. If no
@@ -201,13 +202,13 @@ func afterKubelet(c *Case) []Finding {
 		return nil
 	}
 	args := Args{"error": "", "message": "-", "phase": string(c.Pod.Status.Phase)}
-	phase := c.status("status", "phase "+args["phase"], c.Now)
+	phase := c.status(words.Text("status", "状态"), words.Same("phase "+args["phase"]), c.Now)
 	id := "terminating.statusRefused"
 	if args["phase"] == string(corev1.PodSucceeded) || args["phase"] == string(corev1.PodFailed) {
 		id = "terminating.deleteRefused"
 	}
 	shown := c.call(k)
-	shown.Text = "the kubelet is done with the pod"
+	shown.Text = words.Text("the kubelet is done with the pod", "kubelet 已处理完这个 Pod")
 	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
 }
 

@@ -10,6 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // volumesChecks are the checks of table/volumes.yaml.
@@ -89,7 +90,7 @@ func (c *Case) loggedMountErrors() (out []mountError) {
 		if m == nil || !c.named(l) && !strings.Contains(l.Error+l.Message, c.args["uid"]) || c.Now.Sub(l.At) > longestBackOff+operationTakes {
 			continue
 		}
-		shown := Evidence{Source: evidence.Log, Where: l.Where, Text: cmp.Or(l.Error, l.Message), At: l.At}
+		shown := Evidence{Source: evidence.Log, Where: words.Same(l.Where), Text: words.Same(cmp.Or(l.Error, l.Message)), At: l.At}
 		out = append(out, mountError{m[1], m[2], Likely, l.At, time.Time{}, shown})
 	}
 	return out

@@ -10,6 +10,7 @@ import (
 	storagev1 "k8s.io/api/storage/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // How long attaching may take before it is worth a word that nobody answers.
@@ -35,7 +36,7 @@ func (c *Case) attachments() (out []Finding) {
 			out = append(out, c.elsewhere(&k, elsewhere)...)
 		case known && c.attaches(k.pv) && c.Age() >= attachTakes:
 			f := c.found("volumes.attachNotRequested", k.pv.Name, Args{"subject": k.pv.Name}, Likely, c.Since,
-				c.object("volumeattachments", "none of volume "+k.pv.Name+" and this node", time.Time{}))
+				c.object(words.Same("volumeattachments"), words.With(words.Text("none of volume %s and this node", "没有卷 %s 与本节点的"), k.pv.Name), time.Time{}))
 			out = append(out, f)
 		}
 	}
@@ -83,12 +84,12 @@ func (c *Case) attachment(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	case !a.Status.Attached && a.Status.AttachError != nil:
 		args["error"] = a.Status.AttachError.Message
 		at := a.Status.AttachError.Time.Time
-		return []Finding{c.found("volumes.attachFailed", k.pv.Name, args, Certain, asked, c.object(where, "attachError: "+args["error"], at))}
+		return []Finding{c.found("volumes.attachFailed", k.pv.Name, args, Certain, asked, c.object(words.Same(where), words.Same("attachError: "+args["error"]), at))}
 	case !a.Status.Attached && c.Now.Sub(asked) >= attachTakes:
-		return []Finding{c.found("volumes.attachPending", k.pv.Name, args, Certain, asked, c.object(where, "attached: false, no attachError", time.Time{}))}
+		return []Finding{c.found("volumes.attachPending", k.pv.Name, args, Certain, asked, c.object(words.Same(where), words.Text("attached: false, no attachError", "attached: false，没有 attachError"), time.Time{}))}
 	case a.Status.Attached && c.unreported(k.pv, asked):
 		return []Finding{c.found("volumes.attachNotReported", k.pv.Name, args, Certain, asked,
-			c.object(where, "attached: true", time.Time{}), c.object("nodes/"+c.Spec.Spec.NodeName, "status.volumesAttached does not name the volume", time.Time{}))}
+			c.object(words.Same(where), words.Same("attached: true"), time.Time{}), c.object(words.Same("nodes/"+c.Spec.Spec.NodeName), words.Text("status.volumesAttached does not name the volume", "status.volumesAttached 里没有这个卷"), time.Time{}))}
 	}
 	return nil
 }
@@ -131,7 +132,7 @@ func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	if a != nil {
 		sure = Certain
 		args.holder(a.Spec.NodeName)
-		shown = append(shown, c.object("volumeattachments/"+a.Name, "at node "+a.Spec.NodeName, a.CreationTimestamp.Time))
+		shown = append(shown, c.object(words.Same("volumeattachments/"+a.Name), words.With(words.Text("at node %s", "在节点 %s"), a.Spec.NodeName), a.CreationTimestamp.Time))
 	}
 	if e := c.multiAttachEvent(k.pv.Name); e != nil {
 		shown = append(shown, c.event(e))
@@ -146,7 +147,7 @@ func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 		args.holder(n.Node)
 		args["holderPod"] = n.Name.Name
 		args["holder"], args["holderZh"] = ", where pod "+n.Name.Name+" uses it", "，那里的 Pod "+n.Name.Name+" 在用它"
-		shown = append(shown, c.object("pods/"+n.Name.Name, "on node "+n.Node+", with claim "+k.name, time.Time{}))
+		shown = append(shown, c.object(words.Same("pods/"+n.Name.Name), words.With(words.Text("on node %s, with claim %s", "在节点 %s，使用声明 %s"), n.Node, k.name), time.Time{}))
 	}
 	return []Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}
 }
@@ -165,7 +166,7 @@ func (c *Case) drivers() (out []Finding) {
 	find := func(volume, driver string) {
 		if !slices.ContainsFunc(node.Spec.Drivers, func(d storagev1.CSINodeDriver) bool { return d.Name == driver }) {
 			out = append(out, c.found("volumes.driverMissing", volume, Args{"subject": volume, "driver": driver}, Certain, c.Since,
-				c.object("csinodes/"+node.Name, "spec.drivers does not name "+driver, time.Time{})))
+				c.object(words.Same("csinodes/"+node.Name), words.With(words.Text("spec.drivers does not name %s", "spec.drivers 里没有 %s"), driver), time.Time{})))
 		}
 	}
 	for _, v := range c.volumes() {

@@ -7,6 +7,8 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // claimed is a volume of the pod that comes from a claim.
@@ -51,19 +53,19 @@ const protection = "kubernetes.io/pvc-protection"
 func (c *Case) claims() (out []Finding) {
 	for _, k := range c.claimed() {
 		args := Args{"subject": k.name, "volume": k.volume}
-		find := func(id, where, text string) {
-			out = append(out, c.found(id, k.name, args, Certain, c.Since, c.object(where, text, time.Time{})))
+		find := func(id, where string, text probes.Text) {
+			out = append(out, c.found(id, k.name, args, Certain, c.Since, c.object(words.Same(where), text, time.Time{})))
 		}
 		where := "persistentvolumeclaims/" + k.name
 		switch {
 		case c.isMissing(where):
-			find("volumes.claimMissing", where, "the API server has no claim of this name")
+			find("volumes.claimMissing", where, words.Text("the API server has no claim of this name", "API server 上没有这个名字的声明"))
 		case k.claim == nil:
 		case k.claim.DeletionTimestamp != nil && !slices.Contains(k.claim.Finalizers, protection):
-			find("volumes.claimDeleting", where, "deletionTimestamp is set, and the finalizer "+protection+" is not there")
+			find("volumes.claimDeleting", where, words.With(words.Text("deletionTimestamp is set, and the finalizer %s is not there", "已设置 deletionTimestamp，而 finalizer %s 不在"), protection))
 		case k.claim.Status.Phase == corev1.ClaimLost:
 			args["pv"] = k.claim.Spec.VolumeName
-			find("volumes.claimLost", where, "phase Lost")
+			find("volumes.claimLost", where, words.Same("phase Lost"))
 		case k.claim.Status.Phase != corev1.ClaimBound || k.claim.Spec.VolumeName == "":
 			out = append(out, c.pendingClaim(&k, args))
 		default:
@@ -76,7 +78,7 @@ func (c *Case) claims() (out []Finding) {
 // pendingClaim makes the finding on a claim that is not bound, with what was said of it.
 func (c *Case) pendingClaim(k *claimed, args Args) Finding {
 	args["detail"], args["detailZh"] = "Nobody says why.", "没有人说明原因。"
-	f := c.found("volumes.claimPending", k.name, args, Certain, c.Since, c.object("persistentvolumeclaims/"+k.name, "phase "+string(k.claim.Status.Phase), time.Time{}))
+	f := c.found("volumes.claimPending", k.name, args, Certain, c.Since, c.object(words.Same("persistentvolumeclaims/"+k.name), words.Same("phase "+string(k.claim.Status.Phase)), time.Time{}))
 	if e := c.newestOf("PersistentVolumeClaim", k.name); e != nil {
 		f.Args["detail"], f.Args["detailZh"] = e.Reason+": "+e.Message, e.Reason+"："+e.Message
 		f.Evidence = append(f.Evidence, c.event(e))
@@ -95,18 +97,18 @@ func (c *Case) newestOf(kind, name string) *evidence.Event {
 }
 
 // boundClaim finds what is wrong with the volume that a claim is bound to.
-func (c *Case) boundClaim(k *claimed, args Args, find func(id, where, text string)) {
+func (c *Case) boundClaim(k *claimed, args Args, find func(id, where string, text probes.Text)) {
 	name := k.claim.Spec.VolumeName
 	args["pv"] = name
 	where := "persistentvolumes/" + name
 	switch {
 	case c.isMissing(where):
-		find("volumes.volumeMissing", where, "the API server has no PersistentVolume of this name")
+		find("volumes.volumeMissing", where, words.Text("the API server has no PersistentVolume of this name", "API server 上没有这个名字的 PersistentVolume"))
 	case k.pv == nil:
 	case k.pv.Spec.ClaimRef == nil:
-		find("volumes.claimRefWrong", where, "it has no claimRef")
+		find("volumes.claimRefWrong", where, words.Text("it has no claimRef", "它没有 claimRef"))
 	case k.pv.Spec.ClaimRef.UID != k.claim.UID:
-		find("volumes.claimRefWrong", where, "claimRef.uid is "+string(k.pv.Spec.ClaimRef.UID)+", the claim's uid is "+string(k.claim.UID))
+		find("volumes.claimRefWrong", where, words.With(words.Text("claimRef.uid is %s, the claim's uid is %s", "claimRef.uid 是 %s，声明的 uid 是 %s"), k.pv.Spec.ClaimRef.UID, k.claim.UID))
 	default:
 		block := k.pv.Spec.VolumeMode != nil && *k.pv.Spec.VolumeMode == corev1.PersistentVolumeBlock
 		if c.uses(k.volume, !block) {
@@ -114,7 +116,7 @@ func (c *Case) boundClaim(k *claimed, args Args, find func(id, where, text strin
 			if block {
 				args["mode"], args["under"] = "Block", "volumeMounts"
 			}
-			find("volumes.modeWrong", where, "volumeMode "+args["mode"])
+			find("volumes.modeWrong", where, words.Same("volumeMode "+args["mode"]))
 		}
 	}
 }

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // configSource is a ConfigMap or a Secret that a volume of the pod is filled from.
@@ -129,10 +130,10 @@ func (c *Case) missingSource(s *configSource, args Args, errors []mountError) *F
 	case c.isMissing(resource+"/"+s.name) && c.Age() < publishTakes && len(reports) == 0:
 		return nil
 	case c.isMissing(resource + "/" + s.name):
-		return c.lacking(id+"Missing", s.name, args, c.object(resource+"/"+s.name, "the API server has no "+kind+" of this name", time.Time{}), reports)
+		return c.lacking(id+"Missing", s.name, args, c.object(words.Same(resource+"/"+s.name), words.With(words.Text("the API server has no %s of this name", "API server 上没有这个名字的 %s"), kind), time.Time{}), reports)
 	case keys != nil && keys.Known && s.lacks(keys) != "":
 		args["key"] = s.lacks(keys)
-		return c.lacking(id+"KeyMissing", s.volume, args, c.object(resource+"/"+s.name, "it has no key "+args["key"], time.Time{}), reports)
+		return c.lacking(id+"KeyMissing", s.volume, args, c.object(words.Same(resource+"/"+s.name), words.With(words.Text("it has no key %s", "它没有键 %s"), args["key"]), time.Time{}), reports)
 	case len(reports) == 0:
 		return nil
 	case keys != nil:
