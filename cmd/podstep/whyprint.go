@@ -111,7 +111,7 @@ func stateWord(r *causes.Report, l words.Lang) string {
 
 // writeReport prints a report for people.
 func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
-	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), stateWord(r, l), r.Phase, soLong(l, r.Taken.Sub(r.Since)))
+	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), stateWord(r, l), r.Phase.In(l), soLong(l, r.Taken.Sub(r.Since)))
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, r.Summary(l))
 	}

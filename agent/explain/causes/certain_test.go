@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // momentary reports whether evidence only says what was so at a time: an event, or a line of a log. All else is so now.
@@ -82,5 +83,14 @@ func TestEvidenceInBoth(t *testing.T) {
 	}
 	if chinese < 500 {
 		t.Errorf("only %d pieces of evidence say in Chinese where they are seen", chinese)
+	}
+}
+
+// TestPhaseWords: each phase has a name in Chinese.
+func TestPhaseWords(t *testing.T) {
+	for _, p := range phases {
+		if zh := p.In(words.Chinese); zh == string(p) || p.In(words.English) != string(p) {
+			t.Errorf("phase %s is %s in Chinese", p, zh)
+		}
 	}
 }

@@ -99,7 +99,7 @@ func (c *Case) unexplained() Finding {
 	if c.Phase == Missing && len(c.Cluster.Owners) > 0 {
 		return c.ownerUnexplained(&c.Cluster.Owners[0])
 	}
-	f := c.found("unexplained", "", Args{"phase": string(c.Phase)}, Possible, c.Since)
+	f := c.found("unexplained", "", Args{"phase": c.Phase.In(words.English), "phaseZh": c.Phase.In(words.Chinese)}, Possible, c.Since)
 	if c.Spec != nil {
 		f.Evidence = append(f.Evidence, c.status(words.Text("status", "状态"), words.Same("phase "+string(c.Spec.Status.Phase)), c.Since))
 	}

@@ -1,11 +1,13 @@
 package causes
 
 import (
+	"cmp"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // Phase is how far a pod has come. It is finer than the API's phase: most causes
@@ -28,6 +30,17 @@ const (
 )
 
 var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating}
+
+// phaseWords are the phases in Chinese; in English they are what they are called here.
+var phaseWords = map[Phase]string{
+	Missing: "不存在", Unscheduled: "未调度", Bound: "已绑定", Creating: "创建中", Init: "初始化中", Starting: "启动中", Unready: "未就绪",
+	Ready: "就绪", Ended: "已结束", Refused: "失败", Terminating: "终止中",
+}
+
+// In returns the phase in a reader's language.
+func (p Phase) In(l words.Lang) string {
+	return l.In(words.Text(string(p), cmp.Or(phaseWords[p], string(p))))
+}
 
 // phaseOf returns how far a pod has come, and since when.
 func phaseOf(p *corev1.Pod, now time.Time) (Phase, time.Time) {
