@@ -37,6 +37,9 @@ type asking struct {
 	uid   string    // of the pod that was asked about last
 	began time.Time // when that was
 	goes  bool      // a question is on its way
+	// restarts is how often its containers had been started again then, and noticed is when that was seen to have changed.
+	restarts int
+	noticed  time.Time
 
 	nodeless     time.Time // when pods without a node were asked for last
 	nodelessGoes bool
@@ -88,18 +91,36 @@ func (m *Model) gather() tea.Cmd {
 		return nil
 	}
 	now := m.clock.now()
-	if m.asking.uid == pod.UID && now.Sub(m.asking.began) < m.askEvery() {
+	if m.asking.uid == pod.UID && now.Sub(m.asking.began) < m.askEvery() && !m.restarted(now) {
 		return nil
 	}
 	if m.askEvery() == 0 {
 		return nil
 	}
 	m.asking.uid, m.asking.began, m.asking.goes = pod.UID, now, true
+	m.asking.restarts, m.asking.noticed = m.state.SelectedRestarts(), time.Time{}
 	m.state.SetAsking(pod.UID)
 	ctx, ask := m.ctx, m.opts.Gather
 	return func() tea.Msg {
 		return gatheredMsg{pod.UID, ask.Pod(ctx, evidence.Name{Namespace: pod.Namespace, Name: pod.Name})}
 	}
+}
+
+// askRestarted is how long after a container was started again podstep asks about the pod: until then the kubelet has told
+// the API server.
+const askRestarted = 1500 * time.Millisecond
+
+// restarted reports whether a container of the selected pod was started again since podstep asked, so that cause and list
+// would count differently.
+func (m *Model) restarted(now time.Time) bool {
+	switch {
+	case m.state.SelectedRestarts() == m.asking.restarts:
+		m.asking.noticed = time.Time{}
+		return false
+	case m.asking.noticed.IsZero():
+		m.asking.noticed = now
+	}
+	return now.Sub(m.asking.noticed) >= askRestarted
 }
 
 // askEvery returns how often to ask about the selected pod; 0: not at all.

@@ -245,6 +245,10 @@ func restarts(p *life.Pod) int {
 	return n
 }
 
+// SelectedRestarts returns how often the containers of the selected pod were started again, as far as that was reported;
+// -1 if it was not.
+func (s *State) SelectedRestarts() int { return restarts(s.view().pod(s.pod)) }
+
 // selects reports whether the filter selects a pod: by its name, or by the error of its last turn.
 func (s *State) selects(i int, p *life.Pod) bool {
 	e, _ := s.h.Event(p.Failed)
