@@ -4,11 +4,13 @@
 package settings
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/podstep/podstep/agent/reason"
@@ -105,9 +107,10 @@ func (f *File) problem(line int, format probes.Text, args ...any) {
 	f.Reject(line, words.With(format, args...))
 }
 
-// Reject adds a problem that the user of a setting has found.
+// Reject adds a problem that the user of a setting has found. Problems are in the order of their lines.
 func (f *File) Reject(line int, text probes.Text) {
 	f.problems = append(f.problems, Problem{line, text})
+	slices.SortStableFunc(f.problems, func(a, b Problem) int { return cmp.Compare(a.Line, b.Line) })
 }
 
 // Get returns the value of a setting, empty if it is not set.

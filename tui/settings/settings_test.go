@@ -165,3 +165,18 @@ func TestBegun(t *testing.T) {
 		t.Error("no file has settings")
 	}
 }
+
+// TestProblemOrder: problems are in the order of their lines, whoever found them.
+func TestProblemOrder(t *testing.T) {
+	f := Load("")
+	for _, line := range []int{7, 2, 0, 7, 3} {
+		f.Reject(line, words.Text("a", "b"))
+	}
+	var got []int
+	for _, p := range f.problems {
+		got = append(got, p.Line)
+	}
+	if !slices.Equal(got, []int{0, 2, 3, 7, 7}) {
+		t.Errorf("the problems are in lines %v", got)
+	}
+}
