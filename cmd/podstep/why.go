@@ -154,6 +154,9 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if kind == "pod" || kind == "pods" || kind == "po" {
 		arg = name
 	}
+	if name != "" && f.name.namespace == "" && gather.IsOtherKind(kind) {
+		return nil, usagef("podstep why explains pods and what owns them (deployment, replicaset, statefulset, daemonset, job, cronjob, replicationcontroller), and %s is neither; a pod in a namespace %s is asked about with podstep why %s -n %s", arg, kind, name, kind)
+	}
 	if f.logs && isOwner {
 		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
 	}

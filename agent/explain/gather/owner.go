@@ -36,6 +36,22 @@ func init() {
 // is empty if there is none.
 func KindOf(name string) string { return kinds[strings.ToLower(name)].kind }
 
+// others are the names that kubectl takes for kinds that neither are pods nor own any.
+var others = map[string]bool{}
+
+func init() {
+	for _, n := range strings.Fields(`node nodes no persistentvolumeclaim persistentvolumeclaims pvc persistentvolume persistentvolumes pv
+		service services svc endpoints ep endpointslice endpointslices ingress ingresses ing configmap configmaps cm secret secrets
+		namespace namespaces ns horizontalpodautoscaler horizontalpodautoscalers hpa poddisruptionbudget poddisruptionbudgets pdb
+		serviceaccount serviceaccounts sa storageclass storageclasses sc networkpolicy networkpolicies netpol event events ev
+		resourcequota resourcequotas quota volumeattachment volumeattachments`) {
+		others[n] = true
+	}
+}
+
+// IsOtherKind reports whether a person calls so a kind that neither is a pod nor owns any, by the names that kubectl takes.
+func IsOtherKind(name string) bool { return others[strings.ToLower(name)] }
+
 // Owner gathers what is known of an owner and of its pods. The snapshot of the owner
 // has no pod.
 func (f From) Owner(ctx context.Context, kind string, name evidence.Name) (*Many, error) {
