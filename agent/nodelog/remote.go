@@ -2,6 +2,7 @@ package nodelog
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -71,7 +72,7 @@ func (r *Remote) Each(ctx context.Context, keep Keep) error {
 		for _, service := range names {
 			answer, err := r.query(ctx, service, keep)
 			switch {
-			case errors.Is(err, errListing):
+			case errors.Is(err, ErrListing):
 				return r.files(ctx, keep)
 			case err != nil:
 				return fmt.Errorf("ask node %s for the log of %s: %w", r.Node, service, err)
@@ -87,8 +88,8 @@ func (r *Remote) Each(ctx context.Context, keep Keep) error {
 	return nil
 }
 
-// errListing is returned if a kubelet answers a query with the list of its files: it allows no queries.
-var errListing = errors.New("the kubelet allows no node log queries")
+// ErrListing is returned if a kubelet answers a query with the list of its files: it allows no queries.
+var ErrListing = errors.New("the kubelet allows no node log queries")
 
 // query asks for the log of a service, and reports whether there is one.
 func (r *Remote) query(ctx context.Context, service string, keep Keep) (bool, error) {
@@ -121,8 +122,8 @@ func (r *Remote) keepQuery(ctx context.Context, service string, q url.Values, ke
 	text := bufio.NewReaderSize(&kubeapi.Bounded{R: resp.Body, Left: maxRemote}, 64<<10)
 	begin, _ := text.Peek(1024)
 	switch {
-	case isListing(resp, begin):
-		return false, errListing
+	case IsListing(begin):
+		return false, ErrListing
 	case TakesNoOptions(begin):
 		return false, errOptions
 	}
@@ -139,8 +140,10 @@ func TakesNoOptions(begin []byte) bool {
 	return strings.Contains(string(begin[:min(len(begin), 1024)]), "options present and query resolved to log files")
 }
 
-func isListing(resp *http.Response, begin []byte) bool {
-	return strings.HasPrefix(resp.Header.Get("Content-Type"), "text/html") && strings.Contains(string(begin), "<pre>")
+// IsListing reports whether an answer begins as the list of a directory: a kubelet that allows no node log queries takes no
+// notice of one, and answers so. Old and new versions of Go write it in two ways.
+func IsListing(begin []byte) bool {
+	return bytes.HasPrefix(begin, []byte("<pre>")) || bytes.HasPrefix(begin, []byte("<!doctype html>"))
 }
 
 func (r *Remote) open(ctx context.Context, file string, q url.Values) (*http.Response, error) {

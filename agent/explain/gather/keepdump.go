@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/url"
 	"regexp"
@@ -30,12 +31,24 @@ func (k *Kubelet) keep(ctx context.Context, of *Subject) []File {
 	}
 	out := []File{fileOf("goroutines.txt", "the stacks of the kubelet's goroutines, without arguments", stacks, err)}
 	if p != nil && p.near == nil {
-		text, err := p.queryLog(ctx, "kubelet")
-		out = append(out, fileOf(kubeletLog, kubeletLogIs, keptLines(text, nil), err))
-		text, err = p.queryLog(ctx, "containerd")
-		out = append(out, fileOf(runtimeLog, runtimeLogIs, keptLines(text, nil), err))
+		text, err := p.keptQuery(ctx, "kubelet")
+		out = append(out, fileOf(kubeletLog, kubeletLogIs, text, err))
+		text, err = p.keptQuery(ctx, "containerd")
+		out = append(out, fileOf(runtimeLog, runtimeLogIs, text, err))
 	}
 	return out
+}
+
+// keptQuery returns the end of a service's log as it may leave. An answer without any line of such a log is none.
+func (p *port) keptQuery(ctx context.Context, service string) ([]byte, error) {
+	text, err := p.queryLog(ctx, service)
+	if err != nil {
+		return nil, err
+	}
+	if text = keptLines(text, nil); len(text) == 0 {
+		return nil, fmt.Errorf("the kubelet's answer has no line of %s", service)
+	}
+	return text, nil
 }
 
 // stacks asks for the stacks of the kubelet's goroutines.

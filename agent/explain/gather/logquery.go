@@ -21,6 +21,9 @@ func (p *port) queryLog(ctx context.Context, service string) (text []byte, err e
 	if nodelog.TakesNoOptions(text) {
 		text, err = p.readLog(ctx, url.Values{"query": {service}})
 	}
+	if nodelog.IsListing(text) {
+		return nil, nodelog.ErrListing
+	}
 	return text, err
 }
 

@@ -52,4 +52,21 @@ func TestLogQuery(t *testing.T) {
 	}) {
 		t.Errorf("unseen %+v", s.Unseen)
 	}
+	// A kubelet that allows no queries answers with the list of its files, which is no log: neither here nor in a bundle.
+	api, _ = proxy(t, map[string]string{
+		pathConfigz: `{"kubeletconfig":{"enableSystemLogQuery":true}}`, pathLogs: "<!doctype html>\n<pre>\n<a href=\"syslog\">syslog</a>\n</pre>\n",
+	})
+	s = look(t, &Kubelet{API: api}, onNode(""))
+	if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool {
+		return u.Source == evidence.Log && strings.Contains(u.Message, "allows no node log queries")
+	}) {
+		t.Errorf("unseen %+v", s.Unseen)
+	}
+	for answer, want := range map[string]string{"<pre>\n</pre>\n": "allows no node log queries", "log not found for kubelet\n": "no line of kubelet"} {
+		api, _ := proxy(t, map[string]string{pathLogs: answer})
+		p := &port{ways: []way{through(api, "no-such-node")}}
+		if text, err := p.keptQuery(t.Context(), "kubelet"); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: kept %q, %v", answer, text, err)
+		}
+	}
 }
