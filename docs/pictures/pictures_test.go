@@ -130,7 +130,7 @@ func (c *camera) until(key, place string) {
 func (s *studio) held(name, flag string, theme picture.Theme) {
 	s.kubectl("delete", "--ignore-not-found", "-f", shop, "-l", "app=api")
 	c := s.open(120, 46, "--theme", flag)
-	c.Until("shop/payments")
+	c.Until(" payments")
 	c.breakpoint("shop/api", "RunPodSandbox")
 	s.kubectl("create", "-f", shop, "-l", "app=api")
 	c.Until("HELD")
@@ -161,7 +161,7 @@ func (c *camera) breakpoint(pod, step string) {
 // stuckPods: why one of them is, in Chinese on a light ground, and on a small screen.
 func (s *studio) stuckPods() {
 	c := s.open(120, 36, "--theme", "light", "--lang", "zh")
-	c.Until("shop/payments")
+	c.Until(" payments")
 	c.take("zh-light", picture.Light)
 	c.Press("q")
 	c.Usable()
@@ -211,7 +211,7 @@ func (s *studio) replay() {
 	file := filepath.Join(s.t.TempDir(), "shop.podstep")
 	s.lab.Must("trace", "--for", "1s", "-w", file)
 	c := s.run(120, 36, labtest.Bin(s.t, "podstep"), "replay", file)
-	c.Until("shop/db")
+	c.Until(" db")
 	c.Press("0")
 	c.Until("replay 00:00")
 	c.Press("2")
