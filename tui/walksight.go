@@ -28,8 +28,8 @@ func (m *Model) showLook() {
 // The signs before the request of a call, in Unicode and in ASCII.
 const requestSign, requestSignASCII = "→ ", "-> "
 
-// lookTop returns the line that has to be the first one, so that what a stop names is seen; 0: it is seen from the
-// beginning on. If not all of it has room, the beginning of it is seen.
+// lookTop returns with which line the detail begins when it shows what a stop names; 0: the detail shows that unscrolled.
+// If there is no room for all of it, the detail shows its beginning.
 func lookTop(lines []string, stop *tours.Stop, shown int) int {
 	first, last := -1, 0
 	for i, line := range lines {

@@ -25,7 +25,7 @@ type input struct {
 	member string
 	// written is when the file was last written to: no entry is later.
 	written time.Time
-	// zone is that of the log's clock, if podstep has found it; nil: it has not.
+	// zone is the zone of the log's clock; nil: podstep has not found it.
 	zone *time.Location
 }
 

@@ -21,8 +21,8 @@ func OpenAny(names []string, o Options) (trace.Recording, error) {
 	return Open(names, o)
 }
 
-// IsFile reports whether a name is that of a file, and neither of a directory, nor of the standard input, nor of a node.
-// What does not exist counts as a file: whoever opens it says so.
+// IsFile reports whether a name stands for one file: a directory, a node and the standard input are none. What does not
+// exist counts as a file, and the error comes when it is opened.
 func IsFile(name string) bool {
 	if _, is := NodeOf(name); is || name == Stdin {
 		return false

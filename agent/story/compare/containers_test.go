@@ -67,3 +67,18 @@ func TestTable(t *testing.T) {
 		}
 	}
 }
+
+// TestRestIsBounded: the line for what is not listed names the largest difference among it, also where only the number of
+// lines leaves something out.
+func TestRestIsBounded(t *testing.T) {
+	a, b := made("create:x=10s y=5s z=3s"), made("create:x=1ms y=1ms z=1ms")
+	var rest []string
+	for _, line := range Compare(a, b).Lines(words.English, 1) {
+		if strings.Contains(line.What, "more") {
+			rest = append(rest, line.What)
+		}
+	}
+	if want := "2 more, by up to 5.0 s"; !slices.Equal(rest, []string{want}) {
+		t.Errorf("the rest is %q, not %q", rest, want)
+	}
+}

@@ -216,18 +216,19 @@ func (r *Result) timeLines(l words.Lang, most int) []Line {
 		out = append(out, line(l.Inf(words.Text("held by a person", "被人停住")), took(r.A.Held), took(r.B.Held), r.A.Held, r.B.Held))
 	}
 	least := max(leastTime, max(r.A.Took, r.B.Took)/leastShare)
-	rest, restA, restB := 0, time.Duration(0), time.Duration(0)
+	rest, apart := 0, time.Duration(0)
+	var restA, restB time.Duration
 	for i := range r.Times {
 		t := &r.Times[i]
 		switch {
 		case t.More().Abs() >= least && i < most:
 			out = append(out, line(t.brief(l), calls(t.A, t.CallsA), calls(t.B, t.CallsB), t.A, t.B))
 		case t.A+t.B > 0:
-			rest, restA, restB = rest+1, restA+t.A, restB+t.B
+			rest, restA, restB, apart = rest+1, restA+t.A, restB+t.B, max(apart, t.More().Abs())
 		}
 	}
 	if rest > 0 {
-		out = append(out, line(l.Inf(words.Text("%d more, by < %s each", "另有 %d 项，各差不到 %s"), rest, words.Took(least)), took(restA), took(restB), restA, restB))
+		out = append(out, line(l.Inf(words.Text("%d more, by up to %s", "另有 %d 项，各差至多 %s"), rest, words.Took(apart)), took(restA), took(restB), restA, restB))
 	}
 	return out
 }
