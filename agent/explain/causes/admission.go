@@ -24,5 +24,5 @@ func otherRefusals(c *Case) []Finding {
 		}
 	}
 	args := Args{"reason": st.Reason, "message": strings.TrimPrefix(st.Message, rejected)}
-	return []Finding{c.found("admission.refused", "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
+	return []Finding{c.found("admission.refused", "", args, Certain, c.Since, c.status(inStatus, words.Same(st.Reason+": "+st.Message), c.Since))}
 }

@@ -142,6 +142,14 @@ func (c *Case) call(k *evidence.Call) Evidence {
 	return Evidence{Source: source, Where: titleOf(k), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
 }
 
+// inStatus is where the pod's status is seen.
+var inStatus = words.Text("status", "状态")
+
+// ofContainer is where a container of the pod is seen.
+func ofContainer(name string) probes.Text {
+	return words.With(words.Text("container %s", "容器 %s"), name)
+}
+
 // titleOf returns the title of a call's step.
 func titleOf(k *evidence.Call) probes.Text {
 	if step := probes.MustLoad().Step(k.Step); step != nil {

@@ -101,7 +101,7 @@ func (c *Case) unexplained() Finding {
 	}
 	f := c.found("unexplained", "", Args{"phase": c.Phase.In(words.English), "phaseZh": c.Phase.In(words.Chinese)}, Possible, c.Since)
 	if c.Spec != nil {
-		f.Evidence = append(f.Evidence, c.status(words.Text("status", "状态"), words.Same("phase "+string(c.Spec.Status.Phase)), c.Since))
+		f.Evidence = append(f.Evidence, c.status(inStatus, words.Same("phase "+string(c.Spec.Status.Phase)), c.Since))
 	}
 	if c.Story != nil {
 		for i := range c.Story.Open {

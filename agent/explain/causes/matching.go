@@ -65,11 +65,7 @@ func (c *Case) matchWaiting(cause *Cause, m *Waiting) (out []Finding) {
 		if t := k.LastTerminationState.Terminated; t != nil {
 			since = latest(since, t.FinishedAt.Time)
 		}
-		text := w.Reason
-		if w.Message != "" {
-			text += ": " + w.Message
-		}
-		f := c.found(cause.ID, k.Name, args, Certain, since, c.status(words.With(words.Text("container %s waiting", "容器 %s 等待中"), k.Name), words.Same(text), time.Time{}))
+		f := c.found(cause.ID, k.Name, args, Certain, since, c.waits(k))
 		f.Next = c.nextTry(k)
 		out = append(out, f)
 	}
@@ -170,7 +166,7 @@ func (c *Case) matchPod(cause *Cause, m *PodStatus) []Finding {
 	if !m.Reason.has(st.Reason) || !m.Message.in(st.Message, args) {
 		return nil
 	}
-	return []Finding{c.found(cause.ID, "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
+	return []Finding{c.found(cause.ID, "", args, Certain, c.Since, c.status(inStatus, words.Same(st.Reason+": "+st.Message), c.Since))}
 }
 
 const (

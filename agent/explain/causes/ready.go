@@ -146,7 +146,7 @@ func unreported(c *Case) []Finding {
 	if shown == nil {
 		return nil
 	}
-	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status(words.Text("status", "状态"), words.Text("has nothing from the kubelet", "没有来自 kubelet 的内容"), c.Now))...)}
+	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, at, append(shown, c.status(inStatus, words.Text("has nothing from the kubelet", "没有来自 kubelet 的内容"), c.Now))...)}
 }
 
 // How often the status manager tries again, and how long ago its last line may be.

@@ -68,7 +68,7 @@ func (c *Case) probeKill(k container, t *corev1.ContainerStateTerminated) *probe
 		kill.shown = append(kill.shown, c.ended(k, t))
 		if kill.sure != Certain {
 			long := words.With(words.Text("ran for %s, as its %s probe allows", "运行了 %s，正是它的 %s 探针所允许的"), words.Took(ran(t)), kill.kind)
-			kill.shown = append(kill.shown, c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), long, t.FinishedAt.Time))
+			kill.shown = append(kill.shown, c.status(ofContainer(k.Name), long, t.FinishedAt.Time))
 		}
 		return &kill
 	}

@@ -81,7 +81,7 @@ func (c *Case) readinessFails(k container, spec *corev1.Container, started time.
 	if !before && age < time.Duration(p.InitialDelaySeconds)*time.Second+max(newContainer, kubeapi.ProbeBudget(p)) {
 		return nil
 	}
-	notReady := c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.Text("runs, has started and is not ready", "在运行，已启动，但未就绪"), c.Now)
+	notReady := c.status(ofContainer(k.Name), words.Text("runs, has started and is not ready", "在运行，已启动，但未就绪"), c.Now)
 	e := c.unhealthy(k.Name, "Readiness", started)
 	if e == nil {
 		if !before && age < kubeapi.ProbeBudget(p)+2*newContainer {
@@ -140,7 +140,7 @@ func (c *Case) wrongPort(k container, spec *corev1.Container, p *corev1.Probe, k
 	}
 	args["ports"] = strings.Join(have, ", ")
 	f := c.found("ready.probePort", k.Name, args, Certain, e.First, c.event(e),
-		c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.With(words.Text("probe asks %s, ports are %s", "探针询问 %s，端口有 %s"), port, args["ports"]), c.Now))
+		c.status(ofContainer(k.Name), words.With(words.Text("probe asks %s, ports are %s", "探针询问 %s，端口有 %s"), port, args["ports"]), c.Now))
 	return &f
 }
 
@@ -165,7 +165,7 @@ func (c *Case) startupFails(k container, spec *corev1.Container, started time.Ti
 	args := probeArgs(k, "startup", p)
 	args["left"] = words.Took(max(0, all-age))
 	args["took"] = words.Took(age)
-	out := []Finding{c.found("ready.startupFails", k.Name, args, Certain, started, c.event(e), c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.Text("runs and does not count as started", "在运行，但还不算已启动"), c.Now))}
+	out := []Finding{c.found("ready.startupFails", k.Name, args, Certain, started, c.event(e), c.status(ofContainer(k.Name), words.Text("runs and does not count as started", "在运行，但还不算已启动"), c.Now))}
 	if wrong := c.wrongPort(k, spec, p, "startup", e); wrong != nil {
 		out = append(out, *wrong)
 	}

@@ -29,7 +29,7 @@ func unlooked(c *Case) []Finding {
 		return f
 	}
 	p := c.Spec
-	shown := c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled", "没有 condition PodScheduled"), c.Since)
+	shown := c.status(inStatus, words.Text("no condition PodScheduled", "没有 condition PodScheduled"), c.Since)
 	if p.Spec.SchedulingGroup != nil {
 		return nil
 	}
@@ -39,7 +39,7 @@ func unlooked(c *Case) []Finding {
 	switch {
 	case name == corev1.DefaultSchedulerName:
 		if slices.Contains(c.Cluster.Schedulers, "kube-scheduler") {
-			shown = c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled, though kube-scheduler renews its lease", "没有 condition PodScheduled，但 kube-scheduler 在续租"), c.Since)
+			shown = c.status(inStatus, words.Text("no condition PodScheduled, though kube-scheduler renews its lease", "没有 condition PodScheduled，但 kube-scheduler 在续租"), c.Since)
 		}
 		return []Finding{c.found("scheduling.schedulerSilent", "", args, Likely, c.Since, shown)}
 	case slices.Contains(c.Cluster.Schedulers, name):
@@ -79,7 +79,7 @@ func ganged(c *Case) []Finding {
 	}
 	args := Args{"group": *c.Spec.Spec.SchedulingGroup.PodGroupName}
 	if condition(c.Spec, corev1.PodScheduled) == nil {
-		return []Finding{c.found("scheduling.gang", "", args, Likely, c.Since, c.status(words.Text("status", "状态"), words.Text("no condition PodScheduled, and a scheduling group", "没有 condition PodScheduled，且属于一个调度组"), c.Since))}
+		return []Finding{c.found("scheduling.gang", "", args, Likely, c.Since, c.status(inStatus, words.Text("no condition PodScheduled, and a scheduling group", "没有 condition PodScheduled，且属于一个调度组"), c.Since))}
 	}
 	if r, ok := c.refusal(); ok && (strings.Contains(r.text, "from a gang") || strings.Contains(r.text, "GangScheduling")) {
 		return []Finding{c.found("scheduling.gang", "", args, r.sure, r.since, r.shown)}
@@ -105,7 +105,7 @@ func nominated(c *Case) []Finding {
 		return nil
 	}
 	node := c.Spec.Status.NominatedNodeName
-	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same("nominatedNodeName: "+node), c.Since))}
+	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status(inStatus, words.Same("nominatedNodeName: "+node), c.Since))}
 }
 
 func absentNode(c *Case) []Finding {

@@ -22,7 +22,7 @@ func undelivered(c *Case) []Finding {
 		}
 		return []Finding{c.found("source.notDelivered", "", nil, Certain, since, Evidence{Source: evidence.Port, Where: words.Same("/pods"), Text: words.Text("does not list the pod", "没有列出这个 Pod"), At: c.Now})}
 	}
-	return []Finding{c.found("source.noReaction", "", nil, Possible, since, c.status(words.Text("status", "状态"), words.Text("no startTime, though the node's lease is renewed", "没有 startTime，但节点在续租"), since))}
+	return []Finding{c.found("source.noReaction", "", nil, Possible, since, c.status(inStatus, words.Text("no startTime, though the node's lease is renewed", "没有 startTime，但节点在续租"), since))}
 }
 
 // kubeletLives reports whether the kubelet of the pod's node renews its lease, and

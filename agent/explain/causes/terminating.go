@@ -105,7 +105,7 @@ func slowToEnd(c *Case) (out []Finding) {
 		k := mains[0]
 		args := c.graceArgs()
 		args["container"] = k.Name
-		return []Finding{c.found("terminating.overdue", "", args, Likely, end, c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.Text("runs", "在运行"), c.Now))}
+		return []Finding{c.found("terminating.overdue", "", args, Likely, end, c.status(ofContainer(k.Name), words.Text("runs", "在运行"), c.Now))}
 	}
 	for _, k := range mains {
 		out = append(out, c.slow(k, others)...)
@@ -139,7 +139,7 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	args := c.graceArgs()
 	args["container"], args["image"], args["ended"] = k.Name, k.Image, strings.Join(ended, ", ")
 	spec := c.specOf(k.Name)
-	runs := c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.With(words.Text("runs %s after the deletion", "删除后 %s 仍在运行"), args["took"]), c.Now)
+	runs := c.status(ofContainer(k.Name), words.With(words.Text("runs %s after the deletion", "删除后 %s 仍在运行"), args["took"]), c.Now)
 	if spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil && !c.hookIsOver() {
 		return c.hookRuns(k.Name, spec.Lifecycle.PreStop, args, runs, len(ended) > 0)
 	}
@@ -165,7 +165,7 @@ func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, r
 	if c.Age() < longest {
 		return nil
 	}
-	shown, sure := []Evidence{runs, c.status(words.With(words.Text("container %s", "容器 %s"), name), words.Text("has a preStop hook", "有 preStop 钩子"), c.Now)}, Possible
+	shown, sure := []Evidence{runs, c.status(ofContainer(name), words.Text("has a preStop hook", "有 preStop 钩子"), c.Now)}, Possible
 	for _, seen := range [][]Evidence{c.openCalls("rt.prestop"), c.stacks("executePreStopHook")} {
 		if len(seen) > 0 {
 			shown, sure = append(shown, seen...), Certain
@@ -233,7 +233,7 @@ func shortenedGrace(c *Case) []Finding {
 		return nil
 	}
 	return []Finding{c.found("terminating.shortened", "", args, Likely, c.Since,
-		c.status(words.Same("deletionGracePeriodSeconds"), words.With(words.Text("%s, of the pod %s", "%s，Pod 的是 %s"), args["grace"], args["first"]), c.Now), c.status(words.With(words.Text("container %s", "容器 %s"), mains[0].Name), words.Text("runs", "在运行"), c.Now))}
+		c.status(words.Same("deletionGracePeriodSeconds"), words.With(words.Text("%s, of the pod %s", "%s，Pod 的是 %s"), args["grace"], args["first"]), c.Now), c.status(ofContainer(mains[0].Name), words.Text("runs", "在运行"), c.Now))}
 }
 
 // longerGrace returns a call that goes on and that began with more grace than is now asked for.
@@ -408,7 +408,7 @@ func orphanInRuntime(c *Case) []Finding {
 	}
 	for _, k := range c.Runtime.Containers {
 		if k.State == "running" && c.Now.Sub(k.Created) >= usualStop {
-			shown = append(shown, Evidence{Source: evidence.CRI, Where: words.With(words.Text("container %s", "容器 %s"), k.Name), Text: words.Text("runs", "在运行"), At: c.Now})
+			shown = append(shown, Evidence{Source: evidence.CRI, Where: ofContainer(k.Name), Text: words.Text("runs", "在运行"), At: c.Now})
 		}
 	}
 	if shown == nil {
@@ -425,7 +425,7 @@ func pastDeadline(c *Case) []Finding {
 	args := Args{"deadline": words.Took(time.Duration(*c.Spec.Spec.ActiveDeadlineSeconds) * time.Second)}
 	st := &c.Spec.Status
 	if st.Reason == "DeadlineExceeded" {
-		return []Finding{c.found("terminating.activeDeadline", "", args, Certain, c.Since, c.status(words.Text("status", "状态"), words.Same(st.Reason+": "+st.Message), c.Since))}
+		return []Finding{c.found("terminating.activeDeadline", "", args, Certain, c.Since, c.status(inStatus, words.Same(st.Reason+": "+st.Message), c.Since))}
 	}
 	for i := range c.Cluster.Events {
 		if e := &c.Cluster.Events[i]; e.Reason == "DeadlineExceeded" && c.ofPod(e) {

@@ -202,7 +202,7 @@ func afterKubelet(c *Case) []Finding {
 		return nil
 	}
 	args := Args{"error": "", "message": "-", "phase": string(c.Pod.Status.Phase)}
-	phase := c.status(words.Text("status", "状态"), words.Same("phase "+args["phase"]), c.Now)
+	phase := c.status(inStatus, words.Same("phase "+args["phase"]), c.Now)
 	id := "terminating.statusRefused"
 	if args["phase"] == string(corev1.PodSucceeded) || args["phase"] == string(corev1.PodFailed) {
 		id = "terminating.deleteRefused"
