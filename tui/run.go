@@ -125,6 +125,9 @@ func (m *Model) finishRecording() {
 func (m *Model) farewell(e *ending) (lines []string) {
 	if m.frame.screen != nil && m.frame.screen.Why.Text != "" {
 		lines = append(lines, m.frame.screen.Why.Text)
+		if _, p, ok := m.state.Selected(); ok {
+			lines[0] = m.textf(words.Text("%s/%s: %s", "%s/%s：%s"), p.Namespace, p.Name, lines[0])
+		}
 	}
 	for _, path := range m.recorded {
 		lines = append(lines, m.textf(words.Text("recorded: %s (podstep replay opens it)", "已录制：%s（用 podstep replay 打开）"), path))

@@ -14,7 +14,7 @@ func TestFarewell(t *testing.T) {
 	d.press("H", "right", "enter", "r", "ctrl+u").write("x.podstep").press("enter")
 	d.look()
 	lines := d.m.farewell(&ending{released: []string{"default/web"}, err: errors.New("no answer")})
-	for _, want := range []string{"web waits because you hold it", "x.podstep", "default/web was held and goes on", "no answer"} {
+	for _, want := range []string{"default/web: podstep holds the pod before", "x.podstep", "default/web was held and goes on", "no answer"} {
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.Contains(l, want) }) {
 			t.Errorf("%q is not among %q", want, lines)
 		}

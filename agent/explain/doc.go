@@ -1,9 +1,7 @@
-// Package explain finds why a pod is where it is. It goes from a story to
-// findings: each has a code that stays, arguments by name, and the events that
-// show it. What a finding is called for people is in one table, texts.yaml, in
-// each language.
+// Package explain reads, from the story of a pod, what package causes explains the
+// pod by: its state and its whereabouts, the calls that go on, failed and went well, and
+// the pod's object as far as reports and the kubelet's errors show it. Package
+// evidence has the types.
 //
-// A finding comes from a rule. Rules are tried in order; what a rule needs to know
-// of the pod it asks of packages history and life. The package reads, and changes
-// nothing.
+// The package works at any position of a story, and changes nothing.
 package explain

@@ -1,14 +1,18 @@
 package explain
 
 import (
-	"bytes"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -18,26 +22,20 @@ const (
 	attached = "../../tui/state/testdata/attached.podstep" // a minute of calls and reports
 )
 
-// read returns the story of a recording after change has edited its events.
-func read(t testing.TB, file string, change func(raw []byte) []byte) Story {
+// read returns the story of a recording.
+func read(t testing.TB, file string) Story {
 	t.Helper()
 	info, batches, err := tracetest.Read(file)
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := history.New(info, probes.MustLoad())
-	lives := life.New(h)
+	s := Story{h, life.New(h)}
 	for _, b := range batches {
-		changed := &agentpb.Batch{Pods: b.Pods}
-		for _, raw := range b.Events {
-			changed.Events = append(changed.Events, change(raw))
-		}
-		h.Add(changed, lives.Apply)
+		h.Add(b, s.Lives.Apply)
 	}
-	return Story{h, lives}
+	return s
 }
-
-func asIs(raw []byte) []byte { return raw }
 
 // podNamed returns the last pod that came with this name.
 func podNamed(t testing.TB, s Story, name string) int {
@@ -56,99 +54,67 @@ func (s Story) positionAfter(pos int) Position {
 	return Position{At: pos + 1, Now: s.Lives.At(pos + 1).Time}
 }
 
-// TestRecorded: each of the findings that are put together from several events occurs somewhere
-// in the stories of the recordings' pods.
+// explained explains a pod by its story alone.
+func (s Story) explained(pod int, at Position) *causes.Report {
+	e := s.History.Pod(pod).Entity
+	all := evidence.Snapshot{Name: evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}, Taken: time.Unix(0, s.History.Origin()+at.Now)}
+	Add(&all, s, pod, at)
+	return causes.Explain(&all)
+}
+
+// TestRecorded: somewhere in the recordings, a pod's story alone leads to the cause or the whereabouts that is wanted, with the
+// words that are wanted, and an event that shows it.
 func TestRecorded(t *testing.T) {
-	for _, c := range []struct {
-		file, pod, text string
-		code            Code
-	}{
-		{woven, "no-image", "waits for its turn in the kubelet's queue", ImageQueue},
-		{woven, "no-image", "its image is being pulled", CallFor},
-		{woven, "no-image", "its image cannot be pulled", TurnRetrying},
-		{woven, "crashloop", "Its last exit code was 1 (Error).", ContainerCrashLoop},
-		{woven, "held", "you hold it before “RunPodSandbox”", HeldBefore},
-		{woven, "missing", `configmap "not-there" not found`, CallFor},
-		{attached, "crashloop", "not for the first time", ContainerRestarts},
-		{attached, "no-image", "its image cannot be pulled", ContainerBlocked},
-		{attached, "held", "the runtime has not", HeldBeforeCall},
+	for _, c := range []struct{ file, pod, id, text string }{
+		{woven, "no-image", "where.pullQueue", "waits for its turn in the kubelet's queue"},
+		{woven, "no-image", "where.waitsInCall", "its image is being pulled"},
+		{woven, "no-image", "image.unreachable", "no connection to the registry"},
+		{woven, "crashloop", "start.crashes", "exit code 1"},
+		{woven, "held", "podstep.held", "before “RunPodSandbox”"},
+		{woven, "missing", "volumes.configMapMissing", "no ConfigMap not-there"},
+		{attached, "crashloop", "start.crashes", "restarted once"},
+		{attached, "no-image", "image.unreachable", "no connection to the registry"},
+		{attached, "held", "podstep.held", "before “RunPodSandbox”"},
 	} {
-		s := read(t, c.file, asIs)
+		s := read(t, c.file)
 		pod := podNamed(t, s, c.pod)
-		found := false
-		for _, pos := range s.History.Pod(pod).Events.All {
-			f := Findings(s, pod, s.positionAfter(pos))[0]
-			if found = f.Code == c.code && strings.Contains(f.Text(words.English), c.text) && len(f.Evidence) > 0; found {
-				break
+		if !slices.ContainsFunc(s.History.Pod(pod).Events.All, func(pos int) bool {
+			r := s.explained(pod, s.positionAfter(pos))
+			f := r.Whereabouts
+			if first := r.First(); first != nil {
+				f = first
 			}
-		}
-		if !found {
-			t.Errorf("%s: nowhere %s with %q", c.pod, c.code, c.text)
-		}
-	}
-}
-
-// TestVolumes: the reason is in what the volume manager met, not in SyncPod.
-func TestVolumes(t *testing.T) {
-	s := read(t, woven, asIs)
-	pod := podNamed(t, s, "missing")
-	for _, pos := range []int{3999, s.History.End() - 1} {
-		f := Findings(s, pod, s.positionAfter(pos))[0]
-		if len(f.Evidence) == 0 || !strings.Contains(f.Text(words.English), `configmap "not-there" not found`) {
-			t.Fatalf("at %d: %+v", pos, f)
-		}
-		if e, _ := s.History.Event(f.Evidence[0].Pos); e.Seq != f.Evidence[0].Seq || e.Error == "" && e.Fields["eventErr"] == nil {
-			t.Errorf("at %d: the evidence is %+v", pos, e)
+			return f.Cause.ID == c.id && strings.Contains(r.Summary(words.English), c.text) && len(f.Evidence) > 0
+		}) {
+			t.Errorf("%s: nowhere %s with %q", c.pod, c.id, c.text)
 		}
 	}
 }
 
-// TestUnready: web's health probes fail once their results are inverted.
-func TestUnready(t *testing.T) {
-	for _, turned := range []bool{true, false} {
-		s := read(t, woven, func(raw []byte) []byte {
-			if turned {
-				return bytes.ReplaceAll(raw, []byte("Success"), []byte("Failure"))
-			}
-			return raw
-		})
-		c := newCheck(s, podNamed(t, s, "web"), s.positionAfter(s.History.End()-1))
-		running := *c.p // it has been deleted by then
-		running.Phase = life.Running
-		c.p, c.state = &running, life.Waiting
-		f := probeFails(c)
-		if (f != nil) != turned {
-			t.Fatalf("its results are turned round: %t; found %+v", turned, f)
-		}
-		if turned && !strings.Contains(f.Text(words.English), "not ready: the readiness probe of container") {
-			t.Errorf("%q", f.Text(words.English))
-		}
-	}
-}
-
-// TestEverywhere: at every place of the recordings each pod has a finding, whose
-// evidence is an event before that place, and whose texts have all their
-// arguments and nothing that a terminal would act on.
+// TestEverywhere: at every place of the recordings, what is said of each pod has all its arguments in both languages, no
+// character that a terminal would act on, and evidence from before that place. A pod in trouble has a cause.
 func TestEverywhere(t *testing.T) {
 	for _, file := range []string{woven, attached} {
-		s := read(t, file, asIs)
-		for pos := 0; pos < s.History.End(); pos += 11 {
+		s := read(t, file)
+		for pos := 0; pos < s.History.End(); pos += 37 {
 			at := s.positionAfter(pos)
-			for pod := range s.History.Pods() {
-				fs := Findings(s, pod, at)
-				if len(fs) == 0 {
-					t.Fatalf("%s at %d: nothing is found of pod %d", file, pos, pod)
+			for pod := 1; pod < s.History.Pods(); pod++ {
+				if !s.Lives.At(at.At).Pod(pod).Known() {
+					continue
 				}
-				whole(t, &fs[0])
-				for _, e := range fs[0].Evidence {
-					if e.Pos >= at.At || e.Text(words.English) == "" {
-						t.Fatalf("at %d the evidence is %+v", pos, e)
+				r := s.explained(pod, at)
+				if (r.State == life.Stuck || r.State == life.Retrying) && len(r.Findings) == 0 {
+					t.Errorf("%s at %d: %s is %s without a cause", file, pos, r.Pod.Name, r.Word())
+				}
+				for _, l := range []words.Lang{words.English, words.Chinese} {
+					if text := r.Summary(l); text == "" || strings.ContainsAny(text, "{}“”") && strings.Contains(text, "“”") || strings.IndexFunc(text, words.Unsafe) >= 0 {
+						t.Errorf("%s at %d: %q", file, pos, text)
 					}
 				}
-				if f := Trouble(s, pod, at); f != nil {
-					whole(t, f)
-					if f.Brief(words.English) == "" || f.State != fs[0].State {
-						t.Fatalf("at %d, %s: %+v in a list, %+v else", pos, f.Code, f, fs[0])
+				whole(t, r.Whereabouts)
+				for _, e := range r.Whereabouts.Evidence {
+					if e.Seq == 0 || e.Seq > uint64(at.At) {
+						t.Errorf("%s at %d: the evidence is event %d", file, pos, e.Seq)
 					}
 				}
 			}
@@ -156,32 +122,47 @@ func TestEverywhere(t *testing.T) {
 	}
 }
 
-// whole checks the texts of a finding.
-func whole(t *testing.T, f *Finding) {
+// whole checks that whereabouts have the arguments of its texts.
+func whole(t *testing.T, f *causes.Finding) {
 	t.Helper()
-	for _, p := range append([]Phrase{f.Phrase}, f.More...) {
-		complete(t, p)
-	}
-	for _, l := range []words.Lang{words.English, words.Chinese} {
-		for _, text := range []string{f.Text(l), f.Brief(l)} {
-			if i := strings.IndexFunc(text, words.Unsafe); i >= 0 {
-				t.Fatalf("%s has an unsafe character: %q", f.Code, text)
+	for _, text := range []probes.Text{f.Cause.Title, f.Cause.Text} {
+		for _, name := range slices.Concat(probes.Arguments(text.En), probes.Arguments(text.Zh)) {
+			if f.Args[name] == "" {
+				t.Errorf("%s has no argument %q: %v", f.Cause.ID, name, f.Args)
 			}
 		}
 	}
 }
 
-// complete checks that a phrase has the arguments that its texts need.
-func complete(t *testing.T, p Phrase) {
+// call is a call of a step by one pod, with its fields at both ends.
+type call struct {
+	step   string
+	fields []*agentpb.Field
+	err    string
+	open   bool // it goes on
+}
+
+var field = eventtest.Field
+
+// storyOf returns the story of one pod, a millisecond for each event, with an agent like that
+// of a recording.
+func storyOf(t *testing.T, info *agentpb.InfoResponse, calls []call) Story {
 	t.Helper()
-	e := table()[p.Code]
-	for _, name := range arguments(e.Text.En, e.Brief.En) {
-		v, ok := p.Args[name]
-		if !ok {
-			t.Fatalf("%s misses the argument %q: %v", p.Code, name, p.Args)
-		}
-		if inner, ok := v.(Phrase); ok {
-			complete(t, inner)
+	h := history.New(info, probes.MustLoad())
+	lives := life.New(h)
+	b := &agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "default", Name: "web", Uid: "u"}}}
+	add := func(e *agentpb.Event) {
+		e.Seq = uint64(len(b.Events)) + 1
+		e.Mono, e.Time, e.Pod = int64(e.Seq)*1e6, 1e18+int64(e.Seq)*1e6, 1
+		b.Events = append(b.Events, eventtest.Encode(e))
+	}
+	for i, c := range calls {
+		step := eventtest.Step(info, c.step)
+		add(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: step, Span: uint64(i) + 1, Fields: c.fields})
+		if !c.open {
+			add(&agentpb.Event{Kind: agentpb.Kind_EXIT, Step: step, Span: uint64(i) + 1, Fields: c.fields, Error: c.err})
 		}
 	}
+	h.Add(b, lives.Apply)
+	return Story{h, lives}
 }

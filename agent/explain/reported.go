@@ -2,6 +2,7 @@ package explain
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -21,68 +22,61 @@ func Add(to *evidence.Snapshot, s Story, pod int, at Position) {
 	if !s.Lives.At(at.At).Pod(pod).Known() {
 		return
 	}
+	r := newReader(s, pod, at)
 	var object *corev1.Pod
 	var events []evidence.Event
-	seen := Seen(s, pod, at)
-	if to.Best() == nil {
-		object, events = Reported(s, pod, at)
+	switch {
+	case to.Best() != nil || r.state == life.Gone: // what is gone has no object, whatever was reported of it last
+	case r.knows.Reports || r.p.Blocked != history.None:
+		object, events = r.reported()
+	case r.knows.Turns:
+		object = r.objectOfTurns()
 	}
-	if seen.State == life.Gone.String() {
-		object = nil // the last reports of the pod no longer hold
-	}
-	to.AddStory(seen, object, events)
+	to.AddStory(Seen(s, pod, at), object, events)
 }
 
-// Reported puts together, from the reports in a pod's story up to a position, the pod's object
-// as far as they show it, and its events, oldest first. The object is nil if no probe brings
-// reports, unless it is known all the same that a container cannot start.
-func Reported(s Story, pod int, at Position) (*corev1.Pod, []evidence.Event) {
-	c := newCheck(s, pod, at)
-	if !c.knows.Reports && c.p.Blocked == history.None {
-		return nil, nil
-	}
-	r := &reported{c: c, pod: c.podAlone(), seen: map[string]bool{}}
+// reported puts together, from the reports in a pod's story up to a position, the pod's object
+// as far as they show it, and its events, oldest first.
+func (r *reader) reported() (*corev1.Pod, []evidence.Event) {
+	out := &reports{pod: r.podAlone(), seen: map[string]bool{}}
 	looked := 0
-	c.h.Back(c.pod, c.at, func(_ int, sp *history.Span) bool {
+	r.h.Back(r.pod, r.at, func(_ int, sp *history.Span) bool {
 		looked++
-		if sp.Enter != history.None && c.h.Reported(sp.Step) {
-			if e, ok := c.h.Event(sp.Enter); ok {
-				r.add(c.h.Role(sp.Step), &e)
+		if sp.Enter != history.None && r.h.Reported(sp.Step) {
+			if e, ok := r.h.Event(sp.Enter); ok {
+				out.add(r.h.Role(sp.Step), &e)
 			}
 		}
 		return looked >= maxLooked
 	})
-	for i, j := 0, len(r.events)-1; i < j; i, j = i+1, j-1 {
-		r.events[i], r.events[j] = r.events[j], r.events[i]
-	}
-	return r.pod, r.events
+	slices.Reverse(out.events)
+	return out.pod, out.events
 }
 
 // podAlone returns the pod's object with what its life alone shows.
-func (c *check) podAlone() *corev1.Pod {
-	e := c.h.Pod(c.pod).Entity
+func (r *reader) podAlone() *corev1.Pod {
+	e := r.h.Pod(r.pod).Entity
 	out := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{
-		Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(c.wall(c.p.First)),
+		Namespace: e.Namespace, Name: e.Name, UID: types.UID(e.UID), CreationTimestamp: metav1.NewTime(r.wall(r.p.First)),
 	}}
-	out.Spec.NodeName = c.node() // an agent sees pods of its own node alone
-	out.Status.Phase = corev1.PodPhase(c.p.Phase.String())
-	if c.p.Deleting {
-		at := metav1.NewTime(c.wall(c.p.DeletedAt))
-		out.DeletionTimestamp = &at
+	out.Spec.NodeName = r.node() // an agent sees pods of its own node alone
+	out.Status.Phase = corev1.PodPhase(r.p.Phase.String())
+	if r.p.Deleting {
+		at := metav1.NewTime(r.wall(r.p.DeletedAt))
+		out.DeletionTimestamp, out.Finalizers = &at, r.lives.FinalizersOf(r.p)
 	}
 	return out
 }
 
-// reported collects reports, the newest first. Of several about one thing, the newest counts.
-type reported struct {
-	c      *check
+// reports collects reports, the newest first. Of several about one thing, the newest counts.
+type reports struct {
 	pod    *corev1.Pod
 	events []evidence.Event
 	seen   map[string]bool
 }
 
 // first reports whether a thing is met for the first time.
-func (r *reported) first(key string) bool {
+func (r *reports) first(key string) bool {
 	if r.seen[key] {
 		return false
 	}
@@ -90,7 +84,7 @@ func (r *reported) first(key string) bool {
 	return true
 }
 
-func (r *reported) add(role probes.Role, e *probes.Event) {
+func (r *reports) add(role probes.Role, e *probes.Event) {
 	field := func(name string) string {
 		if text, ok := e.Fields[name].(string); ok {
 			return words.Clean(text)

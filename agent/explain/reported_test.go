@@ -13,7 +13,7 @@ import (
 // a pod, however long ago it went.
 func TestGone(t *testing.T) {
 	for _, file := range []string{woven, attached} {
-		s := read(t, file, asIs)
+		s := read(t, file)
 		found := 0
 		for pod := 1; pod < s.History.Pods(); pod++ {
 			at := Position{At: s.History.End(), Now: s.History.Last() + int64(10*time.Minute)}

@@ -23,42 +23,36 @@ const (
 // Seen returns what a pod's story says at a position, for package causes. pod is the pod's
 // place in the history.
 func Seen(s Story, pod int, at Position) *evidence.Story {
-	c := newCheck(s, pod, at)
+	r := newReader(s, pod, at)
 	out := &evidence.Story{
-		State: c.state.String(), Since: c.wall(c.since), Phase: c.p.Phase.String(), Deleting: c.p.Deleting, Node: c.node(),
-		Turns: c.knows.Turns, Calls: c.seesCalls(), Tries: int(c.p.Tries), Next: c.wallOr(c.p.Next),
-		Finding: string(Findings(s, pod, at)[0].Code),
+		State: r.state.String(), Since: r.wall(r.since), Phase: r.p.Phase.String(), Deleting: r.p.Deleting, Node: r.node(),
+		Turns: r.knows.Turns, Calls: r.seesCalls(), Tries: int(r.p.Tries), Next: r.wallOr(r.p.Next), Whereabouts: r.whereabouts(),
 	}
-	for _, p := range c.h.EpochBefore(at.At).Probes(at.At) {
+	for _, p := range r.h.EpochBefore(at.At).Probes(at.At) {
 		out.Probes = append(out.Probes, words.Clean(p.GetName()))
 	}
-	if c.state == life.Held {
-		out.Hold = c.hold()
+	if r.state == life.Held {
+		out.Hold = r.hold()
 	}
-	c.addCalls(out)
-	for i := range c.p.Containers {
-		out.Containers = append(out.Containers, c.restarting(&c.p.Containers[i]))
+	r.addCalls(out)
+	for i := range r.p.Containers {
+		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
-	if c.h.Role(c.p.Step) == probes.RolePullWait && c.inPullQueue() {
-		if other, ok := c.pullQueue(0).Args["other"].(string); ok {
-			out.Behind = other
-		}
+	if r.p.At != history.None && r.h.Role(r.p.Step) == probes.RolePullWait && r.inPullQueue() {
+		out.Behind = r.pullsBefore()
 	}
 	return out
 }
 
-// node returns the name of the node of which the story is.
-func (c *check) node() string { return words.Clean(c.h.EpochBefore(c.at).Info.GetNode()) }
-
 // hold returns the hold of a held pod.
-func (c *check) hold() *evidence.Hold {
-	e, ok := c.h.Event(c.p.HeldAt)
+func (r *reader) hold() *evidence.Hold {
+	e, ok := r.h.Event(r.p.HeldAt)
 	if !ok {
 		return &evidence.Hold{}
 	}
-	h := wire.Hold(c.h.Raw(c.p.HeldAt))
+	h := wire.Hold(r.h.Raw(r.p.HeldAt))
 	out := &evidence.Hold{
-		Seq: e.Seq, Step: words.Clean(e.Step), Title: c.h.Step(c.h.StepNamed(e.Step)).Title(), On: words.OneLine(h.On),
+		Seq: e.Seq, Step: words.Clean(e.Step), Title: r.h.Step(r.h.StepNamed(e.Step)).Title(), On: words.OneLine(h.On),
 		Since: e.Time, Why: words.OneLine(words.Short(e.Fields["why"])),
 	}
 	if h.Ends != nil {
@@ -71,23 +65,12 @@ func (c *check) hold() *evidence.Hold {
 }
 
 // seesCalls reports whether the calls to the runtime are seen.
-func (c *check) seesCalls() bool {
-	return c.h.EpochBefore(c.at).Sees(c.h.StepFor(probes.RoleSandbox), c.at)
+func (r *reader) seesCalls() bool {
+	return r.h.EpochBefore(r.at).Sees(r.h.StepFor(probes.RoleSandbox), r.at)
 }
 
-// wall converts a session time to the wall clock's time.
-func (c *check) wall(t int64) time.Time { return time.Unix(0, c.h.Origin()+t) }
-
-// wallOr converts a session time to the wall clock's time. An unknown time, 0, becomes the zero time.
-func (c *check) wallOr(t int64) time.Time {
-	if t == 0 {
-		return time.Time{}
-	}
-	return c.wall(t)
-}
-
-func (c *check) restarting(t *life.Container) evidence.Restarting {
-	out := evidence.Restarting{Name: words.OneLine(t.Name), Failed: int(t.Failed), Until: c.wallOr(t.Until)}
+func (r *reader) restarting(t *life.Container) evidence.Restarting {
+	out := evidence.Restarting{Name: words.OneLine(t.Name), Failed: int(t.Failed), Until: r.wallOr(t.Until), Up: r.upAgain(t)}
 	if t.Restarts > 0 {
 		out.Restarts = int(t.Restarts)
 	}
@@ -100,18 +83,26 @@ func (c *check) restarting(t *life.Container) evidence.Restarting {
 	return out
 }
 
+// upAgain returns when a container was started that crashed again and again before; zero: it is not up, or never did.
+func (r *reader) upAgain(t *life.Container) time.Time {
+	if again, ok := r.p.Loop(r.now); ok && again.Name == t.Name {
+		return r.wallOr(t.Up)
+	}
+	return time.Time{}
+}
+
 // addCalls adds the calls that go on. For each step, and each of its containers or volumes, it
 // also adds the last call that has ended.
-func (c *check) addCalls(out *evidence.Story) {
+func (r *reader) addCalls(out *evidence.Story) {
 	ended := map[string]bool{}
 	looked := 0
-	c.h.Back(c.pod, c.at, func(ref int, sp *history.Span) bool {
+	r.h.Back(r.pod, r.at, func(ref int, sp *history.Span) bool {
 		looked++
-		call := c.h.Call(ref, c.at)
+		call := r.h.Call(ref, r.at)
 		switch {
 		case call.Step == nil:
 		case !call.Ended && len(out.Open) < maxCalls:
-			out.Open = append(out.Open, c.callOf(&call))
+			out.Open = append(out.Open, r.callOf(&call))
 		case call.Ended && sp.Shape != history.NoExit:
 			key := call.Step.Name + " " + call.Text("container") + " " + call.Text("volume")
 			if ended[key] {
@@ -119,9 +110,9 @@ func (c *check) addCalls(out *evidence.Story) {
 			}
 			ended[key] = true
 			if sp.Failed && len(out.Failed) < maxCalls {
-				out.Failed = append(out.Failed, c.callOf(&call))
+				out.Failed = append(out.Failed, r.callOf(&call))
 			} else if !sp.Failed && len(out.Done) < maxCalls {
-				out.Done = append(out.Done, c.callOf(&call))
+				out.Done = append(out.Done, r.callOf(&call))
 			}
 		}
 		return looked >= maxLooked
@@ -135,15 +126,15 @@ const (
 	maxError = 2000
 )
 
-func (c *check) callOf(call *history.Call) evidence.Call {
+func (r *reader) callOf(call *history.Call) evidence.Call {
 	out := evidence.Call{
-		Step: call.Step.Name, Title: call.Step.Title().En, Began: c.wall(call.Start), Error: words.Cut(words.OneLine(call.Err), maxError),
+		Step: call.Step.Name, Title: call.Step.Title().En, Began: r.wall(call.Start), Error: words.Cut(words.OneLine(call.Err), maxError),
 	}
 	pos := call.Enter
 	if call.Ended {
-		out.Ended, pos = c.wall(call.End), call.Exit
+		out.Ended, pos = r.wall(call.End), call.Exit
 	}
-	if head, ok := c.h.Header(pos); ok {
+	if head, ok := r.h.Header(pos); ok {
 		out.Seq = head.Seq
 	}
 	for _, values := range []map[string]any{call.Args, call.Results} {

@@ -1,123 +1,87 @@
 package explain
 
 import (
+	"regexp"
+	"strconv"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podstep/podstep/agent/story/history"
-	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
-// rulesOfTurns are for probes that see the turns of a pod's worker.
-var rulesOfTurns = []rule{
-	isRemoved, isKept, runsAgain, isInTurn, isRetrying, hasEnded, isDeleting, isRunning,
-	probeFails, isUnready, waitsForContainers, waitsForWorker, isQuiet,
-}
+// failedTo matches one failure in the error of a turn, as the kubelet writes a PodSyncResult: the action, the container,
+// the waiting reason, and the quoted message.
+var failedTo = regexp.MustCompile(`failed to "(\w+)" for "([^"]*)" with (\w+)(?:: ("(?:[^"\\]|\\.)*"))?`)
 
-func isRemoved(c *check) *Finding {
-	if c.state != life.Gone {
+// objectOfTurns returns the pod's object as far as the turns of its worker show it: the containers that the last turn
+// could not start, and those that run again after a crash loop. The kubelet gives a turn's error and the container's
+// waiting reason out of one result, so the object has what the API server gets to see. It is nil if there is no such
+// container.
+func (r *reader) objectOfTurns() *corev1.Pod {
+	waiting := r.waitingContainers()
+	var list []corev1.ContainerStatus
+	for i := range r.p.Containers {
+		t := &r.p.Containers[i]
+		st := corev1.ContainerStatus{Name: words.OneLine(t.Name), RestartCount: max(0, t.Restarts)}
+		switch w, ok := waiting[t.Name]; {
+		case ok:
+			st.State.Waiting = &w
+		case !r.upAgain(t).IsZero():
+			st.State.Running = &corev1.ContainerStateRunning{StartedAt: metav1.NewTime(r.wall(t.Up))}
+		default:
+			continue
+		}
+		if st.RestartCount > 0 || st.State.Waiting == nil || st.State.Waiting.Reason == crashLoop {
+			st.LastTerminationState.Terminated = r.lastEnd(t.Name)
+		}
+		list = append(list, st)
+	}
+	if list == nil {
 		return nil
 	}
-	return c.found(c.last(probes.RoleRemove), Phrase{GoneSource, Args{"pod": c.name}})
+	out := r.podAlone()
+	out.Status.StartTime, out.Status.ContainerStatuses = &out.CreationTimestamp, list
+	return out
 }
 
-// isKept finds a pod that the node is finished with and that the API server still has.
-func isKept(c *check) *Finding {
-	if !c.lives.Lingers(c.p) {
+// crashLoop is the waiting reason of a container that ended again and again.
+const crashLoop = "CrashLoopBackOff"
+
+// waitingContainers returns the waiting states of the containers that the last turn could not start, by the containers' names.
+func (r *reader) waitingContainers() map[string]corev1.ContainerStateWaiting {
+	e, ok := r.h.Event(r.p.Failed)
+	if !ok {
 		return nil
 	}
-	if names := c.finalizers(); names != "" {
-		return c.found(c.p.Finalizers, Phrase{Finalizers, Args{"pod": c.name, "names": names}})
+	out := map[string]corev1.ContainerStateWaiting{}
+	for _, m := range failedTo.FindAllStringSubmatch(e.Error, -1) {
+		message, err := strconv.Unquote(m[4])
+		if err != nil {
+			message = m[4]
+		}
+		out[m[2]] = corev1.ContainerStateWaiting{Reason: m[3], Message: words.OneLine(message)}
 	}
-	return c.found(history.None, Phrase{ObjectKept, Args{"pod": c.name}})
+	return out
 }
 
-func isInTurn(c *check) *Finding {
-	if c.p.Turning || !c.p.Worker && !c.p.Finished && c.p.At != history.None {
-		return c.inCall()
-	}
-	return nil
-}
-
-func isRetrying(c *check) *Finding {
-	if c.p.Failed == history.None {
+// lastEnd returns how the last container of a name ended that has ended; nil: no probe saw that.
+func (r *reader) lastEnd(name string) *corev1.ContainerStateTerminated {
+	ids := map[string]bool{}
+	r.lastCall(probes.RoleCreate, func(call *history.Call) bool {
+		if call.Text("container") == name {
+			ids[call.Text("containerID")] = true
+		}
+		return false
+	})
+	last, ok := r.lastCall(probes.RoleContainerStatus, func(call *history.Call) bool {
+		return ids[call.Text("containerID")] && call.Text("state") == "CONTAINER_EXITED"
+	})
+	code, known := last.Number("exitCode")
+	if !ok || !known {
 		return nil
 	}
-	err := c.failed()
-	f := c.found(c.p.Failed, c.retrying(err))
-	f.More = append(c.lastExit(err), c.tries(err)...)
-	if unmounted.MatchString(err) {
-		c.volumeError(f)
-	}
-	f.More = append(f.More, c.next(err)...)
-	return f
-}
-
-// retrying says why the last turn failed.
-func (c *check) retrying(err string) Phrase {
-	if m := failedTo.FindStringSubmatch(err); m != nil && m[3] == crashLoop {
-		return Phrase{ContainerCrashLoop, Args{"pod": c.name, "cause": causeOf(err)}}
-	}
-	return Phrase{TurnRetrying, Args{"pod": c.name, "cause": causeOf(err)}}
-}
-
-func hasEnded(c *check) *Finding {
-	switch {
-	case !c.p.Finished && !c.p.Phase.Over():
-		return nil
-	case c.p.Finished && c.p.Deleting:
-		return c.found(history.None, Phrase{EndedDeleted, Args{"pod": c.name}})
-	}
-	return c.found(history.None, c.ended())
-}
-
-func (c *check) ended() Phrase {
-	return Phrase{Ended, Args{"pod": c.name, "phase": c.p.Phase.String()}}
-}
-
-func isDeleting(c *check) *Finding {
-	if !c.p.Deleting {
-		return nil
-	}
-	return c.found(history.None, c.deleting())
-}
-
-func (c *check) deleting() Phrase {
-	return Phrase{Deleting, Args{"pod": c.name, "took": history.Since(c.p.DeletedAt, c.now)}}
-}
-
-func isRunning(c *check) *Finding {
-	if c.state != life.Idle {
-		return nil
-	}
-	f := c.found(c.last(probes.RoleStatus), c.ready())
-	f.More = append(f.More, c.nextLook()...)
-	return f
-}
-
-func (c *check) ready() Phrase { return Phrase{Running, Args{"pod": c.name}} }
-
-func isUnready(c *check) *Finding {
-	if !c.waits() || c.p.Phase != life.Running {
-		return nil
-	}
-	return c.found(c.last(probes.RoleStatus), c.unready())
-}
-
-func (c *check) unready() Phrase { return Phrase{Unready, Args{"pod": c.name}} }
-
-func waitsForContainers(c *check) *Finding {
-	if !c.waits() || !c.p.Sandboxed {
-		return nil
-	}
-	return c.found(c.last(probes.RoleStatus), Phrase{WaitingContainers, Args{"pod": c.name}})
-}
-
-func waitsForWorker(c *check) *Finding {
-	if !c.waits() || c.p.Worker {
-		return nil
-	}
-	return c.found(history.None, Phrase{WaitingWorker, Args{"pod": c.name}})
-}
-
-func isQuiet(c *check) *Finding {
-	return c.found(c.last(probes.RoleStatus), Phrase{Quiet, Args{"pod": c.name, "took": history.Since(c.since, c.now)}})
+	return &corev1.ContainerStateTerminated{ExitCode: int32(code), Reason: words.OneLine(last.Text("reason")), FinishedAt: metav1.NewTime(r.wall(last.End))}
 }

@@ -72,7 +72,7 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 func newFindingJSON(f *causes.Finding, now time.Time, l words.Lang) findingJSON {
 	out := findingJSON{
 		ID: f.Cause.ID, Title: f.Title(l), Cause: f.Sentence(l), Subject: f.Subject, Confidence: string(f.Confidence),
-		Since: known(f.Since), Of: f.Of, Evidence: []evidenceJSON{}, Where: f.Cause.Where, Refute: f.Refute(l), Clock: f.Clock(l),
+		Since: known(f.Since), Of: f.Of, Evidence: []evidenceJSON{}, Where: f.Where(), Refute: f.Refute(l), Clock: f.Clock(l),
 		Next: known(f.Next), Chain: f.Chain(l), Shows: f.Shows(l), Fix: f.Advice(l), Tour: f.Cause.Tour,
 	}
 	for _, e := range f.Evidence {

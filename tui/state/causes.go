@@ -18,13 +18,21 @@ type gathered struct {
 	asking   string // the uid of the pod about which podstep asks now
 }
 
-// reportCache is the last report, and what it was made from.
-type reportCache struct {
-	pod, at int
-	second  int64
-	from    *evidence.Snapshot
-	report  *causes.Report
+// reportKey is what a report was made from.
+type reportKey struct {
+	pod, at       int
+	last, quarter int64
+	from          *evidence.Snapshot
 }
+
+// reportCache is the last report.
+type reportCache struct {
+	reportKey
+	report *causes.Report
+}
+
+// reportsEvery is how long the report on the selected pod is shown before it is made anew, if nothing happens.
+const reportsEvery = 250 * time.Millisecond
 
 // SetAsking sets the pod about which podstep asks now; empty if it asks about none.
 func (s *State) SetAsking(uid string) { s.gathered.asking = uid }
@@ -36,21 +44,36 @@ func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 }
 
 // report returns why the selected pod is where it is. It goes by the pod's story, and while the end is shown, also
-// by what was gathered. It is made anew once a second.
+// by what was gathered. It is made anew at each event of the pod, and otherwise now and then.
 func (s *State) report(v *view) *causes.Report {
-	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && s.snapshotOf(s.pod) == nil {
+	from := s.snapshotFor(s.pod, v)
+	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && from == nil {
 		return r
 	}
-	key := reportCache{pod: s.pod, at: none, second: v.now / int64(time.Second), from: s.snapshotOf(s.pod)}
+	key := reportKey{pod: s.pod, at: none, last: v.pod(s.pod).Last, quarter: v.now / int64(reportsEvery), from: from}
 	if s.frozen() {
 		key.at = v.at
 	}
-	if c := &s.reports; c.report != nil && c.pod == key.pod && c.at == key.at && c.second == key.second && c.from == key.from {
-		return c.report
+	if c := &s.reports; c.report == nil || c.reportKey != key {
+		s.reports = reportCache{key, causes.Explain(s.evidenceAt(s.pod, v))}
 	}
-	key.report = causes.Explain(s.evidenceAt(s.pod, v))
-	s.reports = key
-	return key.report
+	return s.reports.report
+}
+
+// snapshotFor returns what was gathered about a pod, as snapshotOf; nil if the pod has recovered since: podstep does not ask
+// again about a pod that is well.
+func (s *State) snapshotFor(i int, v *view) *evidence.Snapshot {
+	g := s.snapshotOf(i)
+	if g == nil {
+		return nil
+	}
+	switch state, since := s.verdictOf(i, v); state {
+	case life.Working, life.Idle, life.Done, life.Gone:
+		if g.Taken.UnixNano() < s.h.Origin()+since {
+			return nil
+		}
+	}
+	return g
 }
 
 // snapshotOf returns what was gathered about a pod; nil if that is another one, or if an earlier time is shown.
@@ -69,7 +92,7 @@ func (s *State) evidenceAt(i int, v *view) *evidence.Snapshot {
 		now = time.Unix(0, s.clock)
 	}
 	all := evidence.Snapshot{Name: evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}}
-	if g := s.snapshotOf(i); g != nil {
+	if g := s.snapshotFor(i, v); g != nil {
 		all = *g
 	}
 	all.Taken = now
@@ -95,16 +118,17 @@ const (
 	maxTitles   = 500
 )
 
-// causeTitle returns the title of the first cause of a pod in trouble; empty if none is known. It is made anew at each
-// event of the pod, and otherwise now and then: the list asks for it in every frame.
+// causeTitle returns the title of the first cause of a pod, or where the pod is if no cause is more than possible. It is
+// made anew at each event of the pod, and otherwise now and then: the list asks for it in every frame.
 func (s *State) causeTitle(i int, v *view) string {
-	key := titleKey{v.pod(i).Last, v.now / int64(titlesEvery), s.lang, s.snapshotOf(i)}
+	key := titleKey{v.pod(i).Last, v.now / int64(titlesEvery), s.lang, s.snapshotFor(i, v)}
 	if t, ok := s.titles[i]; ok && t.titleKey == key {
 		return t.text
 	}
-	text := ""
-	if r := causes.Explain(s.evidenceAt(i, v)); len(r.Findings) > 0 && r.Findings[0].Confidence != causes.Possible {
-		text = r.Findings[0].Title(s.lang)
+	r := causes.Explain(s.evidenceAt(i, v))
+	text := r.Whereabouts.Title(s.lang)
+	if f := r.First(); f != nil {
+		text = f.Title(s.lang)
 	}
 	if s.titles == nil || len(s.titles) >= maxTitles {
 		s.titles = map[int]titled{}
@@ -119,33 +143,4 @@ func (s *State) gatheredTitle(i int, v *view) string {
 		return ""
 	}
 	return s.causeTitle(i, v)
-}
-
-// outlived reports whether the pod has recovered since something was gathered about it. Podstep does not ask again
-// about a pod that is well.
-func (s *State) outlived(v *view) bool {
-	state, since := s.verdictOf(s.pod, v)
-	switch state {
-	case life.Working, life.Idle, life.Done:
-		return s.snapshotOf(s.pod).Taken.UnixNano() < s.h.Origin()+since
-	}
-	return false
-}
-
-// causeOf returns the line about the selected pod that goes by what was gathered. ok is false if nothing was
-// gathered, or nothing that adds to the story.
-func (s *State) causeOf(w *screen.Why, v *view) (out screen.Why, ok bool) {
-	if s.pod == 0 || s.snapshotOf(s.pod) == nil || w.Mark == life.Held || w.Mark == life.Gone || s.outlived(v) {
-		return out, false
-	}
-	r := s.report(v)
-	if len(r.Findings) == 0 || !r.Wrong() || r.Findings[0].Confidence == causes.Possible {
-		return out, false
-	}
-	f := &r.Findings[0]
-	out = screen.Why{Mark: w.Mark, Text: f.Sentence(s.lang)}
-	if len(f.Evidence) > 0 {
-		out.Evidence = words.OneLine(s.lang.In(f.Evidence[0].Where))
-	}
-	return out, true
 }

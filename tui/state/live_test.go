@@ -84,7 +84,7 @@ func TestHolds(t *testing.T) {
 	if row.Mark != screen.RowHeld || row.Step != "cri.RunPodSandbox" || row.Left != 15*time.Second || !row.CRI {
 		t.Errorf("row %+v", row)
 	}
-	if !strings.Contains(sc.Why.Text, "you hold it before") || sc.Why.Evidence != "kubelet event 1766" {
+	if !strings.Contains(sc.Why.Text, "podstep holds the pod before") || sc.Why.Evidence != "hold, event 1766" {
 		t.Errorf("why %+v", sc.Why)
 	}
 	s.SetHolds(nil, now)

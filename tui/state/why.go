@@ -16,37 +16,39 @@ func (s *State) explained() explain.Story {
 // position returns the position that a view shows.
 func (v *view) position() explain.Position { return explain.Position{At: v.at, Now: v.now} }
 
-// whyOf says why a pod is where it is, by the first finding about it. There is always one.
-func (s *State) whyOf(i int, v *view) screen.Why {
-	f := explain.Findings(s.explained(), i, v.position())[0]
-	state, _ := s.verdictOf(i, v)
-	w := screen.Why{Mark: state, Text: f.Text(s.lang)}
-	if len(f.Evidence) > 0 {
-		w.Evidence = f.Evidence[0].Text(s.lang)
-	}
-	return w
-}
-
-// whyLine says why the selected pod is where it is: by what was gathered, if that says more, else by the pod's
-// story.
+// whyLine says why the selected pod is where it is, and where that is seen.
 func (s *State) whyLine(v *view) screen.Why {
-	w := s.whyOf(s.pod, v)
-	if cause, ok := s.causeOf(&w, v); ok {
-		return cause
+	state, _ := s.verdictOf(s.pod, v)
+	if s.pod == 0 {
+		return screen.Why{Mark: state, Text: s.lang.In(words.Text(
+			"This is the node itself: what the kubelet does that is about no single pod.", "这是节点本身：kubelet 做的、不属于某个 Pod 的事情。"))}
+	}
+	r := s.report(v)
+	w := screen.Why{Mark: state, Text: r.Summary(s.lang)}
+	f := r.First()
+	if f == nil {
+		f = r.Whereabouts
+	}
+	if len(f.Evidence) > 0 {
+		w.Evidence = s.seenIn(&f.Evidence[0])
 	}
 	return w
 }
 
-// trouble returns the second line of a pod in the list; empty if the pod is in no trouble. It is the title of the first
-// cause, and where none is known, what goes on.
-func (s *State) trouble(i int, mark life.State, v *view) string {
-	if mark == life.Stuck || mark == life.Retrying {
-		if title := s.causeTitle(i, v); title != "" {
-			return title
-		}
+// seenIn says where evidence is seen.
+func (s *State) seenIn(e *causes.Evidence) string {
+	where := words.OneLine(s.lang.In(e.Where))
+	if e.Seq == 0 {
+		return where
 	}
-	if f := explain.Trouble(s.explained(), i, v.position()); f != nil {
-		return f.Brief(s.lang)
+	return s.lang.Inf(words.Text("%s, event %d", "%s，事件 %d"), where, e.Seq)
+}
+
+// trouble returns the second line of a pod in the list: the title of the first cause. It is empty if the pod is in no trouble.
+func (s *State) trouble(i int, mark life.State, v *view) string {
+	p := v.pod(i)
+	if i != 0 && (mark <= life.Retrying || p.Refused || mark == life.Waiting && s.lives.Lingers(p)) {
+		return s.causeTitle(i, v)
 	}
 	return ""
 }
@@ -73,9 +75,6 @@ func (s *State) Sentence(uid string) (text string, ok bool) {
 	if mark <= life.Waiting && mark != life.Held {
 		text = s.lang.Inf(words.Text("%s for %s", "%s，已 %s"), row.Word, words.Took(row.For))
 	}
-	why := s.whyOf(i, v).Text
-	if r := causes.Explain(s.evidenceAt(i, v)); mark != life.Held && len(r.Findings) > 0 && r.Findings[0].Confidence != causes.Possible {
-		why = r.Findings[0].Sentence(s.lang)
-	}
+	why := causes.Explain(s.evidenceAt(i, v)).Summary(s.lang)
 	return s.lang.Inf(words.Text("%s. %s", "%s。%s"), text, why), true
 }

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,9 @@ func TestAges(t *testing.T) {
 			continue
 		}
 		old := before.Findings[0].Cause.ID
+		if strings.HasPrefix(old, "general.") {
+			continue // it gives what failed in its own words, until a cause of it is found
+		}
 		gone := aged(s, 0)
 		gone.Cluster.Events = nil
 		for name, later := range map[string]*evidence.Snapshot{

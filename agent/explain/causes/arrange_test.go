@@ -79,7 +79,7 @@ func TestHookWait(t *testing.T) {
 		Status:     corev1.PodStatus{ContainerStatuses: []corev1.ContainerStatus{{Name: "app", State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{}}}}},
 	}
 	r := Explain(&evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p})
-	if r.State != life.Working || r.Waits == nil || r.Waits.For.En != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
+	if r.State != life.Working || r.Whereabouts.Sentence(words.English) != "The kubelet runs the preStop hook of container app before it sends SIGTERM." {
 		t.Errorf("%+v", r)
 	}
 }

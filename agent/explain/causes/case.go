@@ -94,10 +94,21 @@ func (c *Case) specOf(name string) *corev1.Container {
 
 // source returns the source of the pod's object.
 func (c *Case) source() evidence.Source {
-	if c.Pod != nil {
+	switch {
+	case c.Pod != nil:
 		return evidence.API
+	case c.KubeletPod != nil:
+		return evidence.Port
 	}
-	return evidence.Port
+	return c.storySource()
+}
+
+// storySource returns the source of the pod's story.
+func (c *Case) storySource() evidence.Source {
+	if slices.ContainsFunc(c.Origins, func(o evidence.Origin) bool { return o.Source == evidence.Trace }) {
+		return evidence.Trace
+	}
+	return evidence.Agent
 }
 
 // found makes a finding of the cause with an id. The table must have the id.
@@ -131,15 +142,15 @@ func (c *Case) status(where, text probes.Text, at time.Time) Evidence {
 
 // call makes an evidence of a call of the story.
 func (c *Case) call(k *evidence.Call) Evidence {
-	source := evidence.Agent
-	if slices.ContainsFunc(c.Origins, func(o evidence.Origin) bool { return o.Source == evidence.Trace }) {
-		source = evidence.Trace
-	}
 	text := words.Same(k.Error)
-	if k.Error == "" {
+	switch {
+	case k.Error != "":
+	case k.Ended.IsZero():
 		text = words.With(words.Text("goes on for %s", "已进行 %s"), words.Took(c.Now.Sub(k.Began)))
+	default:
+		text = words.Text("went well", "成功")
 	}
-	return Evidence{Source: source, Where: titleOf(k), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
+	return Evidence{Source: c.storySource(), Where: titleOf(k), Text: text, At: latest(k.Began, k.Ended), Seq: k.Seq, Step: k.Step}
 }
 
 // inStatus is where the pod's status is seen.

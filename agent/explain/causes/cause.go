@@ -94,7 +94,11 @@ func load() {
 		panic(err.Error())
 	}
 	loaded.all, loaded.byID = all, map[string]*Cause{}
-	for _, c := range all {
+	where, err := readWhereabouts(files)
+	if err != nil {
+		panic(err.Error())
+	}
+	for _, c := range append(where, all...) {
 		loaded.byID[c.ID] = c
 	}
 }
@@ -105,7 +109,7 @@ func All() []*Cause {
 	return loaded.all
 }
 
-// Named returns the cause of an id, or nil.
+// Named returns the cause of an id, or the entry of the table of whereabouts; nil: there is none.
 func Named(id string) *Cause {
 	loaded.once.Do(load)
 	return loaded.byID[id]
@@ -139,6 +143,14 @@ func read(from fs.FS) (out []*Cause, err error) {
 			}
 			out = append(out, c)
 		}
+	}
+	return out, nil
+}
+
+// readWhereabouts reads where a pod can be: entries that have texts, and nothing by which they are recognised.
+func readWhereabouts(from fs.FS) (out []*Cause, err error) {
+	if err := probes.ReadYAML(from, "table/where.yaml", &out); err != nil {
+		return nil, fmt.Errorf("read whereabouts: %w", err)
 	}
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // A check looks for causes that take more than one item of a snapshot. It returns a finding for
@@ -26,6 +27,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)
 	}
+	r.Whereabouts = c.whereabouts(r)
 	if c.gone() {
 		return r
 	}
@@ -34,7 +36,30 @@ func Explain(s *evidence.Snapshot) *Report {
 	}
 	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver)))
 	c.complete(r)
+	if len(r.Findings) > 0 && (r.State == life.Stuck || r.State == life.Retrying) {
+		c.count(&r.Findings[0])
+	}
 	return r
+}
+
+// count adds to a finding how often it failed, and when the next try comes, as the pod's story has it. While a back-off of
+// unknown length is in its way, the worker's next look at the pod is no try.
+func (c *Case) count(f *Finding) {
+	if c.Story == nil {
+		return
+	}
+	f.Tries = c.Story.Tries
+	next := c.Story.Next
+	for _, k := range c.Story.Containers {
+		if k.BackOff == "" || f.Subject != "" && f.Subject != k.Name {
+			continue
+		}
+		f.Tries = k.Failed
+		if k.Until.IsZero() || k.Until.After(next) {
+			next = k.Until
+		}
+	}
+	f.Next = cmp.Or(f.Next, next)
 }
 
 // gone reports whether nobody has the pod any more, so that only its past is known.

@@ -11,6 +11,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -166,7 +167,7 @@ func pullGoesOn(c *Case) (out []Finding) {
 // has the image's name as the pod has it, the call has it with its tag.
 func (c *Case) pullSeen(image string) bool {
 	return c.Story != nil && slices.ContainsFunc(c.Story.Open, func(k evidence.Call) bool {
-		return k.Step == "cri.PullImage" && (k.Fields["image"] == image || strings.HasPrefix(k.Fields["image"], image+":"))
+		return isCallOf(&k, ofRole(probes.RolePull)) && (k.Fields["image"] == image || strings.HasPrefix(k.Fields["image"], image+":"))
 	})
 }
 
@@ -193,7 +194,7 @@ func (c *Case) queuedInStory() (out []Finding) {
 	}
 	for i := range c.Story.Open {
 		k := &c.Story.Open[i]
-		if k.Step != "image.pull" || c.Now.Sub(k.Began) < queueLong {
+		if !isCallOf(k, ofRole(probes.RolePullWait)) || c.Now.Sub(k.Began) < queueLong {
 			continue
 		}
 		args := c.callArgs(k)

@@ -16,6 +16,16 @@ var sides = map[string]probes.Text{
 	"inside": words.Text("within", "之中"),
 }
 
+// callAt says how far the call is at which a pod is held, by the words of a hold's event.
+var callAt = map[string]probes.Text{
+	"enter":  words.Text("The call has not begun.", "这次调用还没开始。"),
+	"exit":   words.Text("That call has ended; what comes next has not begun.", "这次调用已经结束，下一步还没开始。"),
+	"inside": words.Text("The call has begun and has not ended.", "这次调用已经开始，还没结束。"),
+}
+
+// beforeRuntime is callAt for a call that podstep holds between the kubelet and its runtime.
+var beforeRuntime = words.Text("The kubelet has made the call; the runtime has not received it.", "kubelet 已发出调用，但运行时还没收到。")
+
 // held finds that podstep itself holds the pod. Whatever else is to be seen of the pod then comes of that: held calls that do
 // not end, volumes that are not mounted, a deletion that does not go on.
 func held(c *Case) []Finding {
@@ -23,10 +33,14 @@ func held(c *Case) []Finding {
 		return nil
 	}
 	h := c.Story.Hold
-	side := sides[h.On]
+	side, far := sides[h.On], callAt[h.On]
+	if h.On == "enter" && !c.Story.Turns {
+		far = beforeRuntime
+	}
 	args := Args{
-		"step": cmp.Or(h.Title.En, h.Step, "a step"), "stepZh": cmp.Or(h.Title.Zh, h.Step, "某一步"),
+		"step": quoted(cmp.Or(h.Title.En, h.Step), "a step"), "stepZh": quoted(cmp.Or(h.Title.Zh, h.Step), "某一步"),
 		"side": cmp.Or(side.En, "at"), "sideZh": cmp.Or(side.Zh, "处"), "by": "somebody", "byZh": "某人", "left": "a while", "leftZh": "一段时间",
+		"far": far.En, "farZh": far.Zh,
 	}
 	if h.By != nil {
 		args["by"], args["byZh"] = fmt.Sprintf("process %d of user %d", h.By.PID, h.By.UID), fmt.Sprintf("用户 %d 的进程 %d ", h.By.UID, h.By.PID)
@@ -43,4 +57,12 @@ func held(c *Case) []Finding {
 		Source: evidence.Agent, Where: words.Text("hold", "停住"), Text: cmp.Or(words.Same(h.Why), words.Text("podstep holds the pod", "podstep 停住了这个 Pod")), At: cmp.Or(h.Since, c.Now), Seq: h.Seq, Step: h.Step,
 	})
 	return []Finding{f}
+}
+
+// quoted returns a step's title in quotes, or what stands for a step that is not known.
+func quoted(title, unknown string) string {
+	if title == "" {
+		return unknown
+	}
+	return "“" + title + "”"
 }

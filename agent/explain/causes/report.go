@@ -20,8 +20,8 @@ type Report struct {
 	State life.State
 	Since time.Time
 	Phase Phase
-	// Waits is what a pod waits for that is on its way; nil for others.
-	Waits *Wait
+	// Whereabouts is where the pod is: what goes on for it, or what it waits for.
+	Whereabouts *Finding
 	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod that runs say
 	// what went wrong lately.
 	Findings []Finding
@@ -75,27 +75,47 @@ func Missed(unseen []evidence.Unseen, open bool) []evidence.Unseen {
 // ofEveryPod are objects that the control plane makes for every pod. They say nothing about one.
 var ofEveryPod = []string{"configmaps/kube-root-ca.crt", "serviceaccounts/default"}
 
-// Summary returns the report in one sentence.
-func (r *Report) Summary(l words.Lang) string {
-	switch {
-	case len(r.Findings) > 0:
-		return r.Findings[0].Sentence(l)
-	case r.Waits != nil:
-		return l.Inf(words.Text("%s (%s)", "%s（%s）"), l.In(r.Waits.For), l.In(r.Waits.Usual))
-	}
-	switch {
-	case r.unknown:
-		return l.In(words.Text("Too little can be seen to tell.", "能看到的太少，无法判断。"))
-	case r.State >= life.Done:
-		return l.In(words.Text("It has ended.", "它已经结束。"))
-	}
-	return l.In(words.Text("Nothing is wrong.", "一切正常。"))
+// shows reports whether a finding has an event of the story as its evidence.
+func (r *Report) shows(seq uint64) bool {
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return slices.ContainsFunc(f.Evidence, func(e Evidence) bool { return e.Seq == seq })
+	})
 }
 
-// Wait is what a pod waits for that normally comes.
-type Wait struct {
-	For   probes.Text
-	Usual probes.Text // how long that usually takes
+// First returns the first cause if it is more than possible; nil: there is none.
+func (r *Report) First() *Finding {
+	if len(r.Findings) == 0 || r.Findings[0].Confidence == Possible {
+		return nil
+	}
+	return &r.Findings[0]
+}
+
+// Summary returns the report in a sentence or two: the first cause, or where the pod is if there is no cause that is more
+// than possible.
+func (r *Report) Summary(l words.Lang) string {
+	f := r.First()
+	switch {
+	case f != nil:
+		return l.Sentences(append([]string{f.Sentence(l)}, r.triesOf(f, l)...)...)
+	case r.unknown && len(r.Findings) > 0:
+		return r.Findings[0].Sentence(l)
+	case r.Whereabouts.Clock(l) != "":
+		return l.Inf(words.Text("%s (%s)", "%s（%s）"), r.Whereabouts.Sentence(l), r.Whereabouts.Clock(l))
+	case r.State == life.Stuck:
+		return l.Sentences(r.Whereabouts.Sentence(l), l.In(words.Text("That is longer than usual.", "这比平常久。")))
+	}
+	return r.Whereabouts.Sentence(l)
+}
+
+// triesOf says how often a finding failed, and when the next try comes.
+func (r *Report) triesOf(f *Finding, l words.Lang) (out []string) {
+	if f.Tries > 1 {
+		out = append(out, l.Inf(words.Text("Failed %d times.", "已失败 %d 次。"), f.Tries))
+	}
+	if f.Next.After(r.Taken) {
+		out = append(out, l.Inf(words.Text("Next try in %s.", "%s 后再试。"), words.Took(f.Next.Sub(r.Taken))))
+	}
+	return out
 }
 
 // Confidence is how sure a finding is.
@@ -139,8 +159,9 @@ type Finding struct {
 	Args       Args
 	Confidence Confidence
 	Since      time.Time // zero: not known
-	// Next is when the next try comes; zero: not known.
+	// Next is when the next try comes; zero: not known. Tries is how often it failed in a row; 0: not known.
 	Next     time.Time
+	Tries    int
 	Evidence []Evidence
 	// Nodes is how many nodes a scheduler refuses for this cause; 0: no scheduler refuses any
 	// for it. Of two causes of one rank, the one with more nodes comes first.
@@ -180,6 +201,9 @@ func (f *Finding) Chain(l words.Lang) string { return f.in(l, f.Cause.Chain) }
 // Shows returns what kubectl shows of the cause.
 func (f *Finding) Shows(l words.Lang) string { return f.in(l, f.Cause.Shows) }
 
+// Where returns the place in the kubelet's code, or the object, that the cause is about; empty: it has none.
+func (f *Finding) Where() string { return strings.TrimPrefix(f.Cause.Where, nowhere) }
+
 // Fact is one thing that is known of a finding, other than its sentence.
 type Fact struct {
 	Label string // such as clock
@@ -215,14 +239,15 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	}
 	add(words.Text("waits for", "等待"), Fact{Text: f.Chain(l)})
 	add(words.Text("clock", "计时"), Fact{Text: f.Clock(l)})
+	if f.Tries > 1 {
+		add(words.Text("tried", "已尝试"), Fact{Text: l.Inf(words.Text("failed %d times", "失败 %d 次"), f.Tries)})
+	}
 	if f.Next.After(r.Taken) {
 		add(words.Text("next try", "下次重试"), Fact{Text: l.Inf(words.Text("in about %s", "大约 %s 后"), words.Took(f.Next.Sub(r.Taken)))})
 	}
 	add(words.Text("kubectl", "kubectl"), Fact{Text: f.Shows(l)})
 	add(words.Text("unless", "除非"), Fact{Text: f.Refute(l)})
-	if f.Cause.Where != nowhere {
-		add(words.Text("where", "位置"), Fact{Text: f.Cause.Where})
-	}
+	add(words.Text("where", "位置"), Fact{Text: f.Where()})
 	for _, d := range f.Advice(l) {
 		add(words.Text("do", "处理"), Fact{Text: d.Text, Run: d.Run})
 	}
@@ -291,10 +316,12 @@ func (f *Finding) Advice(l words.Lang) (out []Do) {
 // maxArgument bounds an argument in a text, in characters.
 const maxArgument = 300
 
+// in fills a text. An argument that is not known leaves no gap.
 func (f *Finding) in(l words.Lang, t probes.Text) string {
-	return strings.TrimSpace(probes.Fill(l.In(t), func(name string) string {
+	text := probes.Fill(l.In(t), func(name string) string {
 		return words.Cut(words.OneLine(f.Args[name]), maxArgument)
-	}))
+	})
+	return strings.TrimSpace(strings.ReplaceAll(text, "  ", " "))
 }
 
 // plainWord matches what a shell takes as it is.

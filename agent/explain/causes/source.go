@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -40,7 +41,7 @@ func heldBack(c *Case) []Finding {
 	}
 	for i := range c.Story.Done {
 		k := &c.Story.Done[i]
-		if k.Step != "worker.allow" {
+		if k.Fields["canEverStart"] == "" {
 			continue
 		}
 		if k.Fields["canStart"] == "false" && k.Fields["canEverStart"] == "true" {
@@ -64,7 +65,7 @@ func busyWorker(c *Case) []Finding {
 	}
 	open := c.Story.Open
 	for i := range open {
-		if open[i].Step != "worker.turn" || c.Now.Sub(open[i].Began) < longTurn {
+		if !isCallOf(&open[i], ofRole(probes.RoleTurn)) || c.Now.Sub(open[i].Began) < longTurn {
 			continue
 		}
 		last := &open[len(open)-1]

@@ -54,9 +54,8 @@ func missingConfig(c *Case) (out []Finding) {
 	}
 	if c.Story != nil {
 		for i := range c.Story.Failed {
-			if k := &c.Story.Failed[i]; k.Step == "rt.env" || k.Step == "rt.config" {
-				out = append(out, c.missing(k.Error, k.Fields["container"], Certain, k.Began, c.call(k))...)
-			}
+			k := &c.Story.Failed[i]
+			out = append(out, c.missing(k.Error, k.Fields["container"], Certain, k.Began, c.call(k))...)
 		}
 	}
 	return out
@@ -188,15 +187,15 @@ func (c *Case) nextTry(k container) time.Time {
 				return r.Until
 			}
 		}
-		if c.Story.Next.After(c.Now) {
-			return c.Story.Next
-		}
 	}
-	t := k.LastTerminationState.Terminated
-	if w := k.State.Waiting; w == nil || w.Reason != "CrashLoopBackOff" || t == nil || t.FinishedAt.IsZero() {
-		return time.Time{}
+	t, w := k.LastTerminationState.Terminated, k.State.Waiting
+	switch {
+	case w != nil && w.Reason == "CrashLoopBackOff" && t != nil && !t.FinishedAt.IsZero():
+		return t.FinishedAt.Add(c.backOff(k))
+	case c.Story != nil && w != nil && w.Reason != "CrashLoopBackOff" && w.Reason != "ImagePullBackOff" && c.Story.Next.After(c.Now):
+		return c.Story.Next
 	}
-	return t.FinishedAt.Add(c.backOff(k))
+	return time.Time{}
 }
 
 // backOff returns how long the kubelet waits before it starts a container again: as it says, or

@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"slices"
 	"strconv"
 	"time"
 
@@ -60,6 +61,8 @@ func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Conf
 		return last, Certain
 	case s.Terminated != nil && k.RestartCount > 0 && c.restarts(s.Terminated.ExitCode) && ran(s.Terminated) < forgotten:
 		return s.Terminated, Certain
+	case s.Running != nil && c.loops(k.Name):
+		return last, Likely
 	case s.Running != nil && k.RestartCount >= restartsInLoop && last != nil:
 		up, ran := c.Now.Sub(s.Running.StartedAt.Time), ran(last)
 		if up < min(forgotten, max(time.Minute, 2*ran)) {
@@ -67,6 +70,11 @@ func (c *Case) crash(k container) (t *corev1.ContainerStateTerminated, sure Conf
 		}
 	}
 	return nil, ""
+}
+
+// loops reports whether a container that is up crashed again and again before, as its story has it.
+func (c *Case) loops(name string) bool {
+	return c.Story != nil && slices.ContainsFunc(c.Story.Containers, func(k evidence.Restarting) bool { return k.Name == name && !k.Up.IsZero() })
 }
 
 // ran returns how long a container ran; 0: nobody has said when it was started.

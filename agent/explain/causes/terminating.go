@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -146,7 +147,7 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	if c.Age() < usualStop || !c.Now.Before(c.Spec.DeletionTimestamp.Time) {
 		return nil
 	}
-	sure, stops := Likely, c.openCalls("cri.StopContainer")
+	sure, stops := Likely, c.openCalls(ofRole(probes.RoleStop))
 	if len(stops) > 0 {
 		sure = Certain
 	} else if c.Story != nil && c.Story.Turns {
@@ -166,7 +167,7 @@ func (c *Case) hookRuns(name string, hook *corev1.LifecycleHandler, args Args, r
 		return nil
 	}
 	shown, sure := []Evidence{runs, c.status(ofContainer(name), words.Text("has a preStop hook", "有 preStop 钩子"), c.Now)}, Possible
-	for _, seen := range [][]Evidence{c.openCalls("rt.prestop"), c.stacks("executePreStopHook")} {
+	for _, seen := range [][]Evidence{c.openCalls(ofFunction("executePreStopHook")), c.stacks("executePreStopHook")} {
 		if len(seen) > 0 {
 			shown, sure = append(shown, seen...), Certain
 		}
@@ -193,16 +194,16 @@ func (c *Case) stacks(function string) (out []Evidence) {
 
 // hookIsOver reports whether the kubelet is seen to be past the preStop hooks.
 func (c *Case) hookIsOver() bool {
-	return c.Story != nil && c.Story.Turns && len(c.openCalls("rt.prestop")) == 0 && len(c.openCalls("cri.StopContainer")) > 0
+	return c.Story != nil && c.Story.Turns && len(c.openCalls(ofFunction("executePreStopHook"))) == 0 && len(c.openCalls(ofRole(probes.RoleStop))) > 0
 }
 
-// openCalls makes evidences of the calls of a step that go on.
-func (c *Case) openCalls(step string) (out []Evidence) {
+// openCalls makes evidences of the calls of the wanted steps that go on.
+func (c *Case) openCalls(wanted func(*probes.Step) bool) (out []Evidence) {
 	if c.Story == nil {
 		return nil
 	}
 	for i := range c.Story.Open {
-		if k := &c.Story.Open[i]; k.Step == step {
+		if k := &c.Story.Open[i]; isCallOf(k, wanted) {
 			out = append(out, c.call(k))
 		}
 	}
@@ -210,7 +211,7 @@ func (c *Case) openCalls(step string) (out []Evidence) {
 }
 
 // afterSync reports whether the deletion is seen to wait for what the worker began before it.
-func (c *Case) afterSync() bool { return len(c.openCalls("sync.pod")) > 0 }
+func (c *Case) afterSync() bool { return len(c.openCalls(ofFunction("SyncPod"))) > 0 }
 
 // shortenedGrace finds that a deletion asked for less grace than one before, and that the
 // kubelet still waits for as long as the first one allowed.
@@ -243,12 +244,10 @@ func (c *Case) longerGrace(now int64) *evidence.Call {
 	}
 	for i := range c.Story.Open {
 		k := &c.Story.Open[i]
-		field := map[string]string{"term.terminating": "gracePeriod", "cri.StopContainer": "timeout"}[k.Step]
-		if field == "" {
-			continue
-		}
-		if n, ok := number(k.Fields[field]); ok && n > now+1 {
-			return k
+		for _, field := range []string{"gracePeriod", "timeout"} {
+			if n, ok := number(k.Fields[field]); ok && n > now+1 && (isCallOf(k, ofRole(probes.RoleStop)) || isCallOf(k, ofFunction("SyncTerminatingPod"))) {
+				return k
+			}
 		}
 	}
 	return nil

@@ -197,7 +197,7 @@ func uncounted(c *Case) []Finding {
 // afterKubelet finds that the kubelet is through with a pod and the API server keeps it. If no
 // finalizer keeps it, the API server refuses the kubelet's last words.
 func afterKubelet(c *Case) []Finding {
-	k := c.done("term.terminated")
+	k := c.done(ofFunction("SyncTerminatedPod"))
 	if c.Pod == nil || !c.terminating() || k == nil || graceIsZero(c.Pod) || c.Now.Sub(k.Ended) < lastSteps {
 		return nil
 	}
@@ -212,13 +212,13 @@ func afterKubelet(c *Case) []Finding {
 	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
 }
 
-// done returns the last call of a step that went well; nil: none is known.
-func (c *Case) done(step string) *evidence.Call {
+// done returns the last call of a wanted step that went well; nil: none is known.
+func (c *Case) done(wanted func(*probes.Step) bool) *evidence.Call {
 	if c.Story == nil {
 		return nil
 	}
 	for i := range c.Story.Done {
-		if k := &c.Story.Done[i]; k.Step == step {
+		if k := &c.Story.Done[i]; isCallOf(k, wanted) {
 			return k
 		}
 	}

@@ -72,7 +72,7 @@ func (c *Case) mountErrors() (out []mountError) {
 	if c.Story != nil {
 		for i := range c.Story.Failed {
 			k := &c.Story.Failed[i]
-			if m := firstMatch(k.Error, mountFailedLog, mountFailed); m != nil && k.Step == "vol.domount" {
+			if m := firstMatch(k.Error, mountFailedLog, mountFailed); m != nil {
 				out = append(out, mountError{m[1], m[2], Certain, k.Began, time.Time{}, c.call(k)})
 			}
 		}

@@ -111,21 +111,25 @@ func (s *Snapshot) Origin(source Source, what string) (o Origin, ok bool) {
 	return Origin{}, false
 }
 
-// AddStory adds what a story says of the pod. It also adds the pod's object and events from the
-// story's reports. What the API server or the kubelet says itself counts for more than reports
-// of it.
-func (s *Snapshot) AddStory(story *Story, reported *corev1.Pod, events []Event) {
-	s.Story = story
+// AddStory adds what a story says of the pod, the pod's object as far as the story shows it, and the events that the story
+// has reports of. What the API server or the kubelet says itself counts for more than reports of it.
+func (s *Snapshot) AddStory(story *Story, object *corev1.Pod, events []Event) {
 	if s.Best() == nil {
-		s.KubeletPod, s.Cluster.Events = reported, slices.Concat(s.Cluster.Events, events)
+		story.Object, s.Cluster.Events = object, slices.Concat(s.Cluster.Events, events)
 	}
+	s.Story = story
 }
 
-// Best returns the object to read the pod's spec from: the API server's, or the kubelet's if
-// that is all there is; nil if there is neither.
+// Best returns the object to read the pod's spec from: the API server's, or else the kubelet's, or else as much of it as
+// the pod's story shows; nil if there is none.
 func (s *Snapshot) Best() *corev1.Pod {
-	if s.Pod != nil {
+	switch {
+	case s.Pod != nil:
 		return s.Pod
+	case s.KubeletPod != nil:
+		return s.KubeletPod
+	case s.Story != nil:
+		return s.Story.Object
 	}
-	return s.KubeletPod
+	return nil
 }

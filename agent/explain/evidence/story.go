@@ -3,6 +3,8 @@ package evidence
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/probes"
 )
 
@@ -39,10 +41,23 @@ type Story struct {
 	Containers []Restarting `json:"containers,omitempty"`
 	// Behind is the pod whose image pull this one's waits for; empty: none.
 	Behind string `json:"behind,omitempty"`
-	// Finding is the code of package explain's finding at that moment.
-	Finding string `json:"finding,omitempty"`
+	// Whereabouts is where the pod is: the call that goes on for it, or what it waits for.
+	Whereabouts Whereabouts `json:"whereabouts,omitzero"`
+	// Object is the pod's object as far as the story shows it; nil: it does not, or a better one is known.
+	Object *corev1.Pod `json:"object,omitempty"`
 	// Probes are the names of the probes that work.
 	Probes []string `json:"probes,omitempty"`
+}
+
+// Whereabouts is where a pod is. Package causes has the texts.
+type Whereabouts struct {
+	ID string `json:"id"`
+	// Since is when the pod came there; zero: that is not known, or does not matter.
+	Since time.Time `json:"since,omitzero"`
+	// Call is the call, or the report, that shows it; nil: only the absence of events does.
+	Call *Call `json:"call,omitempty"`
+	// Args are further arguments of its text.
+	Args map[string]string `json:"args,omitempty"`
 }
 
 // Hold is podstep's own hold of a pod.
@@ -81,4 +96,5 @@ type Restarting struct {
 	Failed   int       `json:"failed,omitempty"`  // tries
 	Until    time.Time `json:"until,omitzero"`    // when its back-off ends
 	BackOff  string    `json:"backOff,omitempty"` // crash, pull; empty: none
+	Up       time.Time `json:"up,omitzero"`       // when it was started that crashed again and again before; zero: it is not up, or did not crash so
 }

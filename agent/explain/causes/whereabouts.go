@@ -1,0 +1,107 @@
+package causes
+
+import (
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
+)
+
+// whereabouts finds where the pod is: what goes on for it, or what it waits for, by its story, or else by its object. It is what is
+// to be said of a pod while no cause is found.
+func (c *Case) whereabouts(r *Report) *Finding {
+	if c.Story != nil && c.Story.Whereabouts.ID != "" && Named(c.Story.Whereabouts.ID) != nil {
+		return c.inStory()
+	}
+	id, args := c.byObject(r), Args{}
+	if name := c.runningHook(); id == whereIn[Terminating] && name != "" {
+		id, args["container"] = "where.preStop", name
+	}
+	f := c.found(id, "", args, Certain, r.Since)
+	return &f
+}
+
+// inStory returns where the pod is by its story.
+func (c *Case) inStory() *Finding {
+	at := &c.Story.Whereabouts
+	args := Args{}
+	for k, v := range at.Args {
+		args[k] = v
+	}
+	f := c.found(at.ID, "", args, Certain, at.Since)
+	k := at.Call
+	if k == nil {
+		return &f
+	}
+	title := titleOf(k)
+	f.Args["step"], f.Args["stepZh"] = title.En, title.Zh
+	if step := probes.MustLoad().Step(k.Step); step != nil {
+		f.Args["what"], f.Args["whatZh"] = step.Story.Waits.En, step.Story.Waits.Zh
+	}
+	f.Evidence = []Evidence{c.call(k)}
+	return &f
+}
+
+// whereIn has the ids of where a pod is of which only the object is known, by its phase.
+var whereIn = map[Phase]string{
+	Unscheduled: "where.unscheduled", Bound: "where.bound", Creating: "where.creating", Init: "where.init", Starting: "where.starting",
+	Unready: "where.firstProbes", Terminating: "where.terminating",
+}
+
+// byObject returns the id of where the pod is by its object.
+func (c *Case) byObject(r *Report) string {
+	switch id, ok := whereIn[c.Phase]; {
+	case r.unknown:
+		return "where.unknown"
+	case r.State == life.Retrying:
+		return "where.triesAgain"
+	case r.State == life.Idle:
+		return "where.ready"
+	case ok && r.State < life.Done:
+		return id
+	}
+	return "where.over"
+}
+
+// runningHook returns the container whose preStop hook runs; empty: none is known to run one.
+func (c *Case) runningHook() string {
+	if !c.terminating() || c.hookIsOver() {
+		return ""
+	}
+	now, _ := c.stopping()
+	for _, k := range now {
+		if spec := c.specOf(k.Name); spec != nil && spec.Lifecycle != nil && spec.Lifecycle.PreStop != nil {
+			return k.Name
+		}
+	}
+	return ""
+}
+
+// failing finds what fails for a pod in trouble when no cause of the table is likely: the call that failed last, or else the
+// last warning about the pod, with its own words.
+func (c *Case) failing(r *Report) []Finding {
+	if r.State != life.Retrying && r.State != life.Stuck {
+		return nil
+	}
+	if s := c.Story; s != nil && len(s.Failed) > 0 && !r.shows(s.Failed[0].Seq) {
+		k := &s.Failed[0]
+		args := c.callArgs(k)
+		title := titleOf(k)
+		args["step"], args["stepZh"], args["error"] = title.En, title.Zh, plain(k.Error)
+		return []Finding{c.found("general.fails", c.containerOf(k), args, Likely, k.Began, c.call(k))}
+	}
+	for _, k := range c.containers() {
+		if w := k.State.Waiting; w != nil && life.IsFailure(w.Reason) {
+			return []Finding{c.found("general.waits", k.Name, c.containerArgs(k, w.Reason, w.Message), Likely, c.Since, c.waits(k))}
+		}
+	}
+	progress := c.lastEvent("Pulled", "Created", "Started")
+	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+		e := &c.Cluster.Events[i]
+		if e.Type != corev1.EventTypeWarning || e.Reason == "FailedScheduling" || !c.ofPod(e) || !e.Last.After(progress) {
+			continue
+		}
+		return []Finding{c.found("general.warned", containerOfPath(e.FieldPath), Args{"reason": e.Reason, "message": plain(e.Message)}, Likely, e.First, c.event(e))}
+	}
+	return nil
+}
