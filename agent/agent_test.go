@@ -292,6 +292,28 @@ func TestRemoved(t *testing.T) {
 		if got := state(); got != c.want {
 			t.Errorf("after %s the pod is %s, want %s", c.after, got, c.want)
 		}
+		r.sameCounts(c.after)
+	}
+}
+
+// sameCounts checks that the numbers of pods by state are those of the list of pods.
+func (r *rig) sameCounts(after string) {
+	r.t.Helper()
+	listed, err := r.svc.Pods(r.t.Context(), &agentpb.PodsRequest{})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	counts := r.PodsByState()
+	for _, p := range listed.Pods {
+		counts[p.State]--
+	}
+	for state, n := range counts {
+		if n != 0 {
+			r.t.Errorf("after %s, %d pods more are counted as %s than are listed", after, n, state)
+		}
+	}
+	if len(counts) != 7 {
+		r.t.Errorf("after %s, the states are %v", after, counts)
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // Counters are what the agent has done since it began.
@@ -18,6 +20,18 @@ type Counters struct {
 	// Events counts the events that were published. Lost counts, by kind, those that were lost.
 	Events uint64
 	Lost   map[string]uint64
+}
+
+// PodsByState returns how many pods are in each state, as `podstep pods` lists them. Every state but gone has a number.
+func (a *Agent) PodsByState() map[string]int {
+	out := map[string]int{}
+	for st := range life.Gone {
+		out[st.String()] = 0
+	}
+	for _, p := range a.statesOf(&pods.Selector{}) {
+		out[p.State]++
+	}
+	return out
 }
 
 // Counters returns what the agent has done so far.

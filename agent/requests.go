@@ -74,15 +74,21 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 	if err := s.agent.settle(ctx); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
-	for _, p := range s.agent.pods.All() {
+	out.Pods = s.agent.statesOf(sel)
+	life.SortWorst(out.Pods)
+	return out, nil
+}
+
+// statesOf returns what the pods are doing that a selector chooses, in no order; those that are gone are left out.
+func (a *Agent) statesOf(sel *pods.Selector) (out []*agentpb.PodState) {
+	for _, p := range a.pods.All() {
 		if p.Is(sel) {
-			if st := s.agent.state(p); st != nil {
-				out.Pods = append(out.Pods, st)
+			if st := a.state(p); st != nil {
+				out = append(out, st)
 			}
 		}
 	}
-	life.SortWorst(out.Pods)
-	return out, nil
+	return out
 }
 
 func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {

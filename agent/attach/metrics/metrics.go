@@ -130,6 +130,9 @@ func (m *Metrics) collectAgent(to chan<- prometheus.Metric) {
 	counter(to, holds, float64(c.Holds))
 	counter(to, held, c.Held.Seconds())
 	gauge(to, holdsNow, float64(c.HoldsNow))
+	for state, n := range m.source.Agent.PodsByState() {
+		gauge(to, pods, float64(n), state)
+	}
 	counter(to, faults, float64(c.Fails), "fail")
 	counter(to, faults, float64(c.Delays), "delay")
 	counter(to, events, float64(c.Events))

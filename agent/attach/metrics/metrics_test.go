@@ -88,6 +88,7 @@ func TestScrape(t *testing.T) {
 		`podstep_probe_state{probe="cri",state="retrying"} 1`,
 		`podstep_probe_state{probe="cri",state="running"} 0`,
 		`podstep_events_lost_total{kind="enter"} 0`,
+		`podstep_pods{state="stuck"} 0`,
 	} {
 		if !strings.Contains(text, line+"\n") {
 			t.Errorf("it has not %s", line)

@@ -10,6 +10,7 @@ var (
 	holds      = desc("holds_total", "Holds of pods that have begun.")
 	held       = desc("held_seconds_total", "For how long pods were held, including those that are held now.")
 	holdsNow   = desc("holds", "Pods that are held now.")
+	pods       = desc("pods", "Pods by their state, as podstep pods lists them.", "state")
 	faults     = desc("faults_total", "Faults that were injected, by kind.", "kind")
 	events     = desc("events_total", "Events that the agent has published.")
 	lost       = desc("events_lost_total", "Events that were lost for want of room, by kind.", "kind")
