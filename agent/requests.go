@@ -28,8 +28,10 @@ type service struct {
 // at once; Stop ends it.
 func Serve(a *Agent, l net.Listener) *server.Server { return server.Serve(&service{agent: a}, l) }
 
-func (s *service) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
-	return s.agent.info(), nil
+func (s *service) Info(ctx context.Context, _ *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	out := s.agent.info()
+	out.You = server.PeerFrom(ctx).Proto()
+	return out, nil
 }
 
 // info returns what the agent states about itself.

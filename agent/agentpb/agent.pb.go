@@ -1428,7 +1428,9 @@ type InfoResponse struct {
 	// limits bound what a client may ask for.
 	Limits *Limits `protobuf:"bytes,11,opt,name=limits,proto3" json:"limits,omitempty"`
 	// probes see the steps.
-	Probes        []*Probe `protobuf:"bytes,12,rep,name=probes,proto3" json:"probes,omitempty"`
+	Probes []*Probe `protobuf:"bytes,12,rep,name=probes,proto3" json:"probes,omitempty"`
+	// you is the process that asked. By it a client knows which holds are its own.
+	You           *Peer `protobuf:"bytes,13,opt,name=you,proto3" json:"you,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1536,6 +1538,13 @@ func (x *InfoResponse) GetLimits() *Limits {
 func (x *InfoResponse) GetProbes() []*Probe {
 	if x != nil {
 		return x.Probes
+	}
+	return nil
+}
+
+func (x *InfoResponse) GetYou() *Peer {
+	if x != nil {
+		return x.You
 	}
 	return nil
 }
@@ -3965,7 +3974,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\x12\x10\n" +
 	"\x03seq\x18\x14 \x01(\x04R\x03seq\"\r\n" +
-	"\vInfoRequest\"\x93\x03\n" +
+	"\vInfoRequest\"\xbd\x03\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -3980,7 +3989,8 @@ const file_agent_proto_rawDesc = "" +
 	"\tread_only\x18\n" +
 	" \x01(\bR\breadOnly\x120\n" +
 	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\x12/\n" +
-	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probesJ\x04\b\x06\x10\a\"\xe2\x01\n" +
+	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probes\x12(\n" +
+	"\x03you\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x03youJ\x04\b\x06\x10\a\"\xe2\x01\n" +
 	"\x05Probe\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.podstep.agent.v1.ProbeStateR\x05state\x120\n" +
@@ -4366,96 +4376,97 @@ var file_agent_proto_depIdxs = []int32{
 	22, // 12: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
 	20, // 13: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
 	17, // 14: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
-	1,  // 15: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	19, // 16: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	52, // 17: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	18, // 18: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	47, // 19: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	51, // 20: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	51, // 21: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	51, // 22: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	51, // 23: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	23, // 24: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	19, // 25: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	19, // 26: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	19, // 27: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	48, // 28: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	24, // 29: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	24, // 30: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	28, // 31: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	11, // 32: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	52, // 33: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	45, // 34: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	49, // 35: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	24, // 36: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 37: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	51, // 38: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	32, // 39: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	51, // 40: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	51, // 41: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	51, // 42: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	31, // 43: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	34, // 44: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	52, // 45: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	21, // 46: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	9,  // 47: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	35, // 48: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 49: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	50, // 50: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	35, // 51: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	19, // 52: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	33, // 53: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	24, // 54: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	51, // 55: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	51, // 56: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	24, // 57: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 58: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	51, // 59: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	51, // 60: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	24, // 61: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	45, // 62: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	45, // 63: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	11, // 64: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	52, // 65: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	51, // 66: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	46, // 67: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	13, // 68: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	21, // 69: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	51, // 70: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 71: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	9,  // 72: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	51, // 73: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	15, // 74: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	25, // 75: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	26, // 76: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	29, // 77: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	31, // 78: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	36, // 79: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	38, // 80: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	39, // 81: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	39, // 82: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	40, // 83: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	41, // 84: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	43, // 85: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	6,  // 86: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	16, // 87: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	14, // 88: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	27, // 89: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	30, // 90: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	33, // 91: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	37, // 92: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	33, // 93: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	45, // 94: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	45, // 95: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	45, // 96: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	42, // 97: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	44, // 98: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	7,  // 99: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	87, // [87:100] is the sub-list for method output_type
-	74, // [74:87] is the sub-list for method input_type
-	74, // [74:74] is the sub-list for extension type_name
-	74, // [74:74] is the sub-list for extension extendee
-	0,  // [0:74] is the sub-list for field type_name
+	21, // 15: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
+	1,  // 16: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	19, // 17: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	52, // 18: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	18, // 19: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	47, // 20: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	51, // 21: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	51, // 22: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	51, // 23: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	51, // 24: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	23, // 25: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	19, // 26: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	19, // 27: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	19, // 28: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	48, // 29: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	24, // 30: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	24, // 31: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28, // 32: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	11, // 33: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	52, // 34: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	45, // 35: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	49, // 36: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	24, // 37: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 38: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	51, // 39: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	32, // 40: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	51, // 41: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	51, // 42: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	51, // 43: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	31, // 44: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	34, // 45: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	52, // 46: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	21, // 47: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	9,  // 48: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	35, // 49: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 50: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	50, // 51: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	35, // 52: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	19, // 53: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	33, // 54: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	24, // 55: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	51, // 56: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	51, // 57: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	24, // 58: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 59: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	51, // 60: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	51, // 61: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	24, // 62: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	45, // 63: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	45, // 64: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	11, // 65: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	52, // 66: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 67: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	46, // 68: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	13, // 69: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	21, // 70: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	51, // 71: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 72: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	9,  // 73: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	51, // 74: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	15, // 75: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	25, // 76: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	26, // 77: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	29, // 78: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	31, // 79: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	36, // 80: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	38, // 81: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	39, // 82: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	39, // 83: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	40, // 84: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	41, // 85: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	43, // 86: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	6,  // 87: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	16, // 88: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	14, // 89: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	27, // 90: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	30, // 91: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	33, // 92: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	37, // 93: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	33, // 94: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	45, // 95: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	45, // 96: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	45, // 97: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	42, // 98: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	44, // 99: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	7,  // 100: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	88, // [88:101] is the sub-list for method output_type
+	75, // [75:88] is the sub-list for method input_type
+	75, // [75:75] is the sub-list for extension type_name
+	75, // [75:75] is the sub-list for extension extendee
+	0,  // [0:75] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }

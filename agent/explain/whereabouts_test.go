@@ -1,6 +1,7 @@
 package explain
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -8,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/trace/tracetest"
+	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -62,5 +64,30 @@ func TestUnknown(t *testing.T) {
 	s.Lives.Restart()
 	if r := s.explained(1, Position{s.History.End(), s.Lives.Now().Time}); r.Whereabouts.Cause.ID != "where.agentUnknown" || r.State != life.Gone {
 		t.Errorf("%s: %s", r.Word(), r.Whereabouts.Cause.ID)
+	}
+}
+
+// TestOwnHold: a hold that the reader of the story asked for is named as such, and another's by its process.
+func TestOwnHold(t *testing.T) {
+	for _, c := range []struct {
+		you  *agentpb.Peer
+		want string
+	}{
+		{&agentpb.Peer{Uid: 1001, Pid: 7}, "as you asked"}, {&agentpb.Peer{Uid: 1001, Pid: 8}, "as process 7 of user 1001 asked"}, {nil, "as process 7 of user 1001 asked"},
+	} {
+		info, _, err := tracetest.Read(woven)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info = proto.CloneOf(info)
+		info.You = c.you
+		s := storyOf(t, info, []call{{step: "sync.pod", open: true}})
+		s.History.Add(eventtest.Batch(&agentpb.Event{
+			Kind: agentpb.Kind_HOLD, Seq: 2, Mono: 2e6, Time: 1e18 + 2e6, Pod: 1, Step: eventtest.Step(info, "sync.pod"), Span: 1,
+			Fields: []*agentpb.Field{field("on", "enter"), field("uid", int64(1001)), field("pid", int64(7))},
+		}), s.Lives.Apply)
+		if got := s.explained(1, s.positionAfter(s.History.End()-1)).Summary(words.English); !strings.Contains(got, c.want) {
+			t.Errorf("%v: %q", c.you, got)
+		}
 	}
 }

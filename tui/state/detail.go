@@ -77,7 +77,7 @@ func (s *State) groupDetail(n *line, v *view) *screen.Detail {
 // heldDetail says how long a pod that is held at a call stays held.
 func (s *State) heldDetail(ref int, d *screen.Detail, v *view) {
 	if now := v.pod(s.pod); ref != none && now.Holds > 0 && now.Held == ref {
-		d.Held = s.lang.Sentences(s.heldWords(s.pod, now, v), s.askedBy(now))
+		d.Held = s.lang.Sentences(s.heldWords(s.pod, now, v), s.askedBy(now, v))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"google.golang.org/protobuf/proto"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
@@ -176,10 +178,13 @@ func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 
 // askedBy says which process asked for a hold, by the event of its beginning; empty if that event is gone, or does
 // not say.
-func (s *State) askedBy(p *life.Pod) string {
+func (s *State) askedBy(p *life.Pod, v *view) string {
 	by := wire.Hold(s.h.Raw(p.HeldAt)).GetPeer()
-	if by == nil {
+	switch {
+	case by == nil:
 		return ""
+	case proto.Equal(by, s.h.EpochBefore(v.at).Info.GetYou()):
+		return s.lang.In(words.Text("You asked for it.", "由你发起。"))
 	}
 	return s.lang.Inf(words.Text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), by.Pid, by.Uid)
 }

@@ -42,7 +42,11 @@ func held(c *Case) []Finding {
 		"side": cmp.Or(side.En, "at"), "sideZh": cmp.Or(side.Zh, "处"), "by": "somebody", "byZh": "某人", "left": "a while", "leftZh": "一段时间",
 		"far": far.En, "farZh": far.Zh,
 	}
-	if h.By != nil {
+	switch {
+	case h.By == nil:
+	case h.By.You:
+		args["by"], args["byZh"] = "you", "你"
+	default:
 		args["by"], args["byZh"] = fmt.Sprintf("process %d of user %d", h.By.PID, h.By.UID), fmt.Sprintf("用户 %d 的进程 %d ", h.By.UID, h.By.PID)
 	}
 	if !h.Ends.IsZero() {

@@ -76,6 +76,8 @@ type Hold struct {
 type Asker struct {
 	UID int64 `json:"uid"`
 	PID int64 `json:"pid"`
+	// You: it is the process that asks the agent now.
+	You bool `json:"you,omitempty"`
 }
 
 // Call is a call of a step.
