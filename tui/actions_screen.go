@@ -140,14 +140,16 @@ func (m *Model) applySettings() {
 		}
 	}
 	m.state.SetColumns(m.columns)
-	switch wrong := file.Problems(m.lang); len(wrong) {
-	case 0:
-	case 1:
-		m.setNotice(wrong[0], true)
-	default:
-		m.setNotice(m.textf(words.Text("%s; and %d more", "%s；另有 %d 处"), wrong[0], len(wrong)-1), true)
-		m.push(&ask.Page{Title: m.text(words.Text("Settings that have no effect", "不起作用的设置")), Lines: wrong})
+	wrong := file.Problems(m.lang)
+	if len(wrong) == 0 {
+		return
 	}
+	m.setNotice(wrong[0], true)
+	if len(wrong) > 1 {
+		m.setNotice(m.textf(words.Text("%s; and %d more", "%s；另有 %d 处"), wrong[0], len(wrong)-1), true)
+	}
+	// The next message takes the notice's place. The page stays until somebody has read it.
+	m.push(&ask.Page{Title: m.text(words.Text("Settings that have no effect", "不起作用的设置")), Lines: wrong})
 }
 
 // withKeys returns the table of actions with the keys that a person gave some of them. It refuses a key that another

@@ -85,8 +85,8 @@ func TestSettingsKeys(t *testing.T) {
 // TestBadSettings: podstep names a file that makes no sense, starts all the same, and writes nothing into the file.
 func TestBadSettings(t *testing.T) {
 	d, path := settled(t, "theme: [\n")
-	d.sees(path, "line 1", "default/web")
-	d.press("A").sees("keep the choice", "cannot be read as settings")
+	d.sees(path, "line 1", "have no effect", "default/web")
+	d.press("esc", "A").sees("keep the choice", "cannot be read as settings")
 	if text, _ := os.ReadFile(path); string(text) != "theme: [\n" {
 		t.Errorf("the file is %q", text)
 	}
