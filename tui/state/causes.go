@@ -46,18 +46,22 @@ func (s *State) SetSnapshot(uid string, snapshot *evidence.Snapshot) {
 // report returns why the selected pod is where it is. It goes by the pod's story, and while the end is shown, also
 // by what was gathered. It is made anew at each event of the pod, and otherwise now and then.
 func (s *State) report(v *view) *causes.Report {
-	from := s.snapshotFor(s.pod, v)
-	if r := s.withoutNode(s.pod, v.pod(s.pod), v); r != nil && from == nil {
-		return r
-	}
-	key := reportKey{pod: s.pod, at: none, last: v.pod(s.pod).Last, quarter: v.now / int64(reportsEvery), from: from}
+	key := reportKey{pod: s.pod, at: none, last: v.pod(s.pod).Last, quarter: v.now / int64(reportsEvery), from: s.snapshotFor(s.pod, v)}
 	if s.frozen() {
 		key.at = v.at
 	}
 	if c := &s.reports; c.report == nil || c.reportKey != key {
-		s.reports = reportCache{key, causes.Explain(s.evidenceAt(s.pod, v))}
+		s.reports = reportCache{key, s.reportOf(s.pod, v)}
 	}
 	return s.reports.report
+}
+
+// reportOf makes the report on a pod.
+func (s *State) reportOf(i int, v *view) *causes.Report {
+	if r := s.withoutNode(i, v.pod(i), v); r != nil && s.snapshotFor(i, v) == nil {
+		return r
+	}
+	return causes.Explain(s.evidenceAt(i, v))
 }
 
 // snapshotFor returns what was gathered about a pod, as snapshotOf; nil if the pod has recovered since: podstep does not ask
@@ -125,7 +129,7 @@ func (s *State) causeTitle(i int, v *view) string {
 	if t, ok := s.titles[i]; ok && t.titleKey == key {
 		return t.text
 	}
-	r := causes.Explain(s.evidenceAt(i, v))
+	r := s.reportOf(i, v)
 	text := r.Whereabouts.Title(s.lang)
 	if f := r.First(); f != nil {
 		text = f.Title(s.lang)

@@ -2,6 +2,7 @@ package state
 
 import (
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,8 +61,12 @@ func (s *State) agree(t *testing.T, seen map[life.State]int) {
 		if story := explain.Seen(s.explained(), int(row.Key), v.position()); v.pod(int(row.Key)).Known() && story.State != row.Mark.String() {
 			t.Errorf("event %d: %s is %v in the list, and %s in the story that a trace has", v.at, row.Name, row.Mark, story.State)
 		}
-		if one := s.Screen(allRows).Why; one.Mark != row.Mark {
+		one := s.Screen(allRows).Why
+		if one.Mark != row.Mark {
 			t.Errorf("event %d: %s is %v in the list, and %v in the line at the bottom", v.at, row.Name, row.Mark, one.Mark)
+		}
+		if plain, ok := s.Sentence(s.podAt(s.pod).Entity.UID); one.Text != why.Summary(words.English) || ok && !strings.HasSuffix(plain, one.Text) {
+			t.Errorf("event %d: of %s the line at the bottom says %q, its causes %q, and a screen reader gets %q", v.at, row.Name, one.Text, why.Summary(words.English), plain)
 		}
 	}
 	if h := sc.Header; h.Stuck != counts[life.Stuck] || h.Retrying != counts[life.Retrying] || h.Held != counts[life.Held] {

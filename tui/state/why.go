@@ -75,6 +75,6 @@ func (s *State) Sentence(uid string) (text string, ok bool) {
 	if mark <= life.Waiting && mark != life.Held {
 		text = s.lang.Inf(words.Text("%s for %s", "%s，已 %s"), row.Word, words.Took(row.For))
 	}
-	why := causes.Explain(s.evidenceAt(i, v)).Summary(s.lang)
+	why := s.reportOf(i, v).Summary(s.lang)
 	return s.lang.Inf(words.Text("%s. %s", "%s。%s"), text, why), true
 }

@@ -3,6 +3,7 @@ package causes
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
@@ -42,14 +43,17 @@ func Explain(s *evidence.Snapshot) *Report {
 	return r
 }
 
-// count adds to a finding how often it failed, and when the next try comes, as the pod's story has it. While a back-off of
-// unknown length is in its way, the worker's next look at the pod is no try.
+// count adds to a finding how often it failed, and when the next try comes, as the pod's story has it. The worker's next look
+// at the pod is a try only if a turn failed, and no back-off of unknown length is in its way.
 func (c *Case) count(f *Finding) {
 	if c.Story == nil {
 		return
 	}
 	f.Tries = c.Story.Tries
-	next := c.Story.Next
+	next := time.Time{}
+	if f.Tries > 0 {
+		next = c.Story.Next
+	}
 	for _, k := range c.Story.Containers {
 		if k.BackOff == "" || f.Subject != "" && f.Subject != k.Name {
 			continue
