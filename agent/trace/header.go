@@ -116,6 +116,6 @@ func parseHeader(payload []byte) (*Header, error) {
 		return nil, fmt.Errorf("read trace header: %w", err)
 	}
 	addProbes(info)
-	info.You = nil // who reads the trace asked for none of its holds
+	info.You = nil // the reader of a trace asked for none of its holds
 	return &Header{h.Podstep, h.Began, h.Selection, info}, nil
 }

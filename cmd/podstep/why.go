@@ -45,7 +45,8 @@ node, the container runtime, the machine, and podstep's agent if there is one. I
 says what it could not see, and it never changes anything.
 
 KIND/NAME asks for all pods of an owner, such as deployment/web, and why it has
-too few. -A asks for every pod that is not well.
+too few. node/NAME asks for a node, and for its pods that are not well. -A asks for
+every pod that is not well.
 
 --bundle with a POD writes what podstep found out to FILE, for somebody who debugs
 it elsewhere: the snapshot that the answer comes from, the pod's story, the stacks
@@ -60,6 +61,7 @@ The exit code is 0 when nothing is wrong, 3 when something is, 1 when that canno
 be found out, and 2 if the command line is wrong.`,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
+  podstep why node/worker-1
   podstep why -A
   podstep why web --logs
   podstep why web --trace web.podstep
@@ -154,17 +156,18 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if kind == "pod" || kind == "pods" || kind == "po" {
 		arg = name
 	}
-	if name != "" && f.name.namespace == "" && gather.IsOtherKind(kind) {
-		return nil, usagef("podstep why explains pods and what owns them (deployment, replicaset, statefulset, daemonset, job, cronjob, replicationcontroller), and %s is neither; a pod in a namespace %s is asked about with podstep why %s -n %s", arg, kind, name, kind)
+	isNode := name != "" && f.name.namespace == "" && gather.IsNode(kind)
+	if name != "" && f.name.namespace == "" && !isNode && gather.IsOtherKind(kind) {
+		return nil, usagef("podstep why explains pods, what owns them (deployment, replicaset, statefulset, daemonset, job, cronjob, replicationcontroller), and nodes, and %s is none of these; a pod in a namespace %s is asked about with podstep why %s -n %s", arg, kind, name, kind)
 	}
-	if f.logs && isOwner {
+	if f.logs && (isOwner || isNode) {
 		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
 	}
-	if f.bundle != "" && isOwner {
+	if f.bundle != "" && (isOwner || isNode) {
 		return nil, usagef("--bundle is for one pod; name one of the pods of %s", arg)
 	}
 	var sel *agentpb.PodSelector // of one pod; nil: it is about many
-	if !f.all && !isOwner {
+	if !f.all && !isOwner && !isNode {
 		var err error
 		if sel, err = f.name.one(arg); err != nil {
 			return nil, err
@@ -181,6 +184,8 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 			return nil, errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
 		case f.all:
 			return whyAll(ctx, from, f.name.namespace)
+		case isNode:
+			return whyNode(ctx, from, name)
 		}
 		return whyOwner(ctx, from, kind, evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name})
 	}, nil

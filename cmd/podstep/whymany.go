@@ -40,10 +40,20 @@ func whyOwner(ctx context.Context, from gather.From, kind string, name evidence.
 	return newManyAnswer(m), nil
 }
 
+// whyNode answers for a node, and for its pods that are not well.
+func whyNode(ctx context.Context, from gather.From, name string) (whyAnswer, error) {
+	m, err := from.Node(ctx, name, unwell)
+	if err != nil {
+		return nil, err
+	}
+	return newManyAnswer(m), nil
+}
+
 // manyAnswer is the answer for many pods. It joins equal causes; the worst comes first.
 type manyAnswer struct {
 	groups []group
 	looked int
+	node   *causes.Report // of the node that was asked about; nil: none was
 	// stuck counts the pods that are stuck or held, troubled others with which something is wrong, young those on their
 	// way, and owners what is in trouble and is no pod.
 	stuck, troubled, young, owners int
@@ -61,6 +71,11 @@ type group struct {
 func newManyAnswer(m *gather.Many) *manyAnswer {
 	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: time.Now()}
 	byCause := map[string]int{}
+	if m.Node != nil {
+		a.node = causes.Explain(m.Node)
+		a.open = a.node.Open()
+		a.unseen = append(slices.Clone(a.unseen), m.Node.Unseen...)
+	}
 	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
 		r := causes.Explain(s)
 		a.open = a.open || r.Open()
@@ -143,11 +158,14 @@ func worse(x, y group) int {
 }
 
 func (a *manyAnswer) wrong() bool {
-	return slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
+	return a.node != nil && a.node.Wrong() || slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
 }
 
 func (a *manyAnswer) key() string {
 	var b strings.Builder
+	if a.node != nil {
+		b.WriteString((&oneAnswer{Report: a.node}).key() + ";")
+	}
 	for _, g := range a.groups {
 		fmt.Fprintf(&b, "%s %d;", sameCause(g.first), len(g.reports))
 	}
@@ -163,6 +181,7 @@ type groupJSON struct {
 func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 	l := language(f.lang.value)
 	data := struct {
+		Node     *whyJSON          `json:"node,omitempty"`
 		Looked   int               `json:"looked"`
 		Stuck    int               `json:"stuck"`
 		Troubled int               `json:"troubled"`
@@ -170,7 +189,11 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 		Owners   int               `json:"owners"`
 		Causes   []groupJSON       `json:"causes"`
 		Unseen   []evidence.Unseen `json:"unseen"`
-	}{a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
+	}{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
+	if a.node != nil {
+		of := newWhyJSON(a.node, l)
+		data.Node = &of
+	}
 	for _, g := range a.groups {
 		out := groupJSON{findingJSON: newFindingJSON(g.first, a.taken, l)}
 		for _, r := range g.reports {
@@ -185,6 +208,10 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 const maxNamed = 5
 
 func (a *manyAnswer) write(w io.Writer, l words.Lang) {
+	if a.node != nil {
+		writeFindings(w, a.node, l)
+		fmt.Fprintln(w)
+	}
 	for _, g := range a.groups {
 		var names []string
 		for _, r := range g.reports[:min(len(g.reports), maxNamed)] {

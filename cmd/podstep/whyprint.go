@@ -111,6 +111,12 @@ func stateWord(r *causes.Report, l words.Lang) string {
 
 // writeReport prints a report for people.
 func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
+	writeFindings(w, r, l)
+	writeUnseen(w, causes.Missed(r.Unseen, r.Open()), l)
+}
+
+// writeFindings prints the verdict and the findings of a report.
+func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
 	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), stateWord(r, l), r.Phase.In(l), soLong(l, r.Taken.Sub(r.Since)))
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, r.Summary(l))
@@ -119,7 +125,6 @@ func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 		fmt.Fprintln(w)
 		writeFinding(w, i+1, r, l)
 	}
-	writeUnseen(w, causes.Missed(r.Unseen, r.Open()), l)
 }
 
 // writeUnseen prints what could not be seen.

@@ -13,7 +13,7 @@ import (
 )
 
 // nodeChecks are the checks of table/node.yaml.
-var nodeChecks = []check{silentKubelet, unreadyNode, blockedLoop, goneNode, blockedDrain}
+var nodeChecks = []check{silentKubelet, unreadyNode, blockedLoop, goneNode, blockedDrain, pressedNode, closedNode}
 
 // leaseLasts is how long a kubelet's lease is good without being renewed, if it does
 // not say.
@@ -69,10 +69,10 @@ func (c *Case) nodeReady() *evidence.Condition {
 // missing. Pods of the host's network run without one, and for others there are better causes.
 func unreadyNode(c *Case) []Finding {
 	k := c.nodeReady()
-	if k == nil || k.Status != "False" || c.Now.Sub(k.Since) < 10*time.Second {
+	if k == nil || k.Status != "False" || c.Phase != OnNode && c.Now.Sub(k.Since) < 10*time.Second {
 		return nil
 	}
-	if strings.HasPrefix(k.Message, "container runtime network not ready") {
+	if c.Phase != OnNode && strings.HasPrefix(k.Message, "container runtime network not ready") {
 		return nil
 	}
 	return []Finding{c.found("node.notReady", "", Args{"message": k.Message}, Certain, k.Since,
@@ -125,4 +125,46 @@ func blockedDrain(c *Case) (out []Finding) {
 func (c *Case) staysOnDrain() bool {
 	return c.Spec.Annotations[corev1.MirrorPodAnnotationKey] != "" ||
 		slices.ContainsFunc(c.Cluster.Owners, func(o evidence.Owner) bool { return o.Kind == "DaemonSet" })
+}
+
+// pressures are the conditions by which a kubelet reports that the node is short of something.
+var pressures = map[string]string{
+	string(corev1.NodeMemoryPressure): "memory", string(corev1.NodeDiskPressure): "disk", string(corev1.NodePIDPressure): "process IDs",
+}
+
+// pressedNode finds what a node is short of, and that it has no network, as its conditions report it.
+func pressedNode(c *Case) (out []Finding) {
+	for _, k := range c.conditions(true) {
+		shown := c.object(words.With(words.Text("condition %s of node %s", "节点 %[2]s 的 condition %[1]s"), k.Type, c.args["node"]), words.Same(k.Status+" "+k.Reason+": "+k.Message), k.Since)
+		switch what := pressures[k.Type]; {
+		case k.Status != "True":
+		case what != "":
+			out = append(out, c.found("node.pressure", what, Args{"what": what, "condition": k.Type, "message": k.Message}, Certain, k.Since, shown))
+		case k.Type == string(corev1.NodeNetworkUnavailable):
+			out = append(out, c.found("node.networkUnavailable", "", Args{"message": k.Message}, Certain, k.Since, shown))
+		}
+	}
+	return out
+}
+
+// closedNode finds what keeps new pods from a node: somebody has cordoned it, or it has taints of its own.
+func closedNode(c *Case) (out []Finding) {
+	n := c.Cluster.Node
+	if n == nil {
+		return nil
+	}
+	for _, t := range n.Spec.Taints {
+		since := time.Time{}
+		if t.TimeAdded != nil {
+			since = t.TimeAdded.Time
+		}
+		shown := c.object(words.Same("taint "+t.Key), words.Same(strings.TrimPrefix(t.Value+":"+string(t.Effect), ":")), since)
+		switch {
+		case t.Key == corev1.TaintNodeUnschedulable:
+			out = append(out, c.found("node.cordoned", "", nil, Certain, since, shown))
+		case t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.Contains(illness, t.Key):
+			out = append(out, c.found("node.tainted", t.Key, Args{"taint": t.Key, "effect": string(t.Effect)}, Certain, since, shown))
+		}
+	}
+	return out
 }

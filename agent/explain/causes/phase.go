@@ -27,14 +27,16 @@ const (
 	Ended       Phase = "ended"  // all containers have ended, and are not started again
 	Refused     Phase = "failed" // it failed without having run: refused or evicted
 	Terminating Phase = "terminating"
+	// OnNode is no phase of a pod: the question is about a node.
+	OnNode Phase = "node"
 )
 
-var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating}
+var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating, OnNode}
 
 // phaseWords are the phases in Chinese; in English they are what they are called here.
 var phaseWords = map[Phase]string{
 	Missing: "不存在", Unscheduled: "未调度", Bound: "已绑定", Creating: "创建中", Init: "初始化中", Starting: "启动中", Unready: "未就绪",
-	Ready: "就绪", Ended: "已结束", Refused: "失败", Terminating: "终止中",
+	OnNode: "节点", Ready: "就绪", Ended: "已结束", Refused: "失败", Terminating: "终止中",
 }
 
 // In returns the phase in a reader's language.

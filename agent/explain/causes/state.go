@@ -21,6 +21,8 @@ func (c *Case) stateOf() (life.State, time.Time) {
 	switch c.Phase {
 	case Missing:
 		return c.stateOfOwner()
+	case OnNode:
+		return c.stateOfNode()
 	case Terminating:
 		return c.stateOfEnding()
 	case Ended, Refused:
@@ -156,6 +158,19 @@ func (c *Case) stateOfOwner() (life.State, time.Time) {
 		return life.Idle, c.ownerSince(o)
 	}
 	return c.onWay(c.ownerSince(o), life.StuckAfter)
+}
+
+// stateOfNode is stateOf for a node: it waits until its kubelet reports it as ready, as its lease goes on showing.
+func (c *Case) stateOfNode() (life.State, time.Time) {
+	k := c.nodeReady()
+	at, ok := c.renewed()
+	switch {
+	case k == nil || k.Status != "True":
+		return c.onWay(c.Since, life.StuckAfter)
+	case ok && c.Now.Sub(at) > leaseLasts+slack:
+		return c.onWay(at, life.StuckAfter)
+	}
+	return life.Idle, c.Since
 }
 
 // ownerSince returns since when an owner is as it is, by its conditions, its events and its age; the present if none tells.

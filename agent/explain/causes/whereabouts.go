@@ -51,6 +51,10 @@ var whereIn = map[Phase]string{
 // byObject returns the id of where the pod is by its object.
 func (c *Case) byObject(r *Report) string {
 	switch id, ok := whereIn[c.Phase]; {
+	case c.Phase == OnNode && r.State == life.Idle:
+		return "where.nodeReady"
+	case c.Phase == OnNode:
+		return "where.nodeUnready"
 	case r.unknown:
 		return "where.unknown"
 	case r.State == life.Retrying:

@@ -31,14 +31,25 @@ type Snapshot struct {
 	Unseen  []Unseen `json:"unseen,omitempty"`
 }
 
-// Name names a pod. UID is empty if only the name is known.
+// Name names a pod, or what else is asked about. UID is empty if only the name is known.
 type Name struct {
+	// Kind is KindNode for a node; empty: it is a pod, or an owner of pods.
+	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
 }
 
-func (n Name) String() string { return n.Namespace + "/" + n.Name }
+// KindNode is the kind of a node.
+const KindNode = "Node"
+
+// String returns namespace and name, or node/NAME.
+func (n Name) String() string {
+	if n.Kind == KindNode {
+		return "node/" + n.Name
+	}
+	return n.Namespace + "/" + n.Name
+}
 
 // Source names the place that a part of a snapshot is from.
 type Source string

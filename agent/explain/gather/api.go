@@ -123,6 +123,11 @@ func (a *ask) node(p *corev1.Pod) {
 		together(a.schedulers, a.candidates)
 		return
 	}
+	a.nodeNamed(name)
+}
+
+// nodeNamed asks for a node and its lease.
+func (a *ask) nodeNamed(name string) {
 	together(func() {
 		var n corev1.Node
 		if a.get("api/v1/nodes/"+name, nil, "nodes/"+name, &n) {

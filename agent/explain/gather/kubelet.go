@@ -55,7 +55,7 @@ func (k *Kubelet) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 
 // port returns the port to look at for a pod; nil: it cannot be reached.
 func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
-	node := nodeOf(of.Snapshot.Pod)
+	node := of.nodeName()
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if p := k.seen[node]; p != nil && k.Whole {
@@ -81,13 +81,6 @@ func (k *Kubelet) port(ctx context.Context, of *Subject) (*port, error) {
 	}
 	k.seen[node] = p
 	return p, nil
-}
-
-func nodeOf(p *corev1.Pod) string {
-	if p == nil {
-		return ""
-	}
-	return p.Spec.NodeName
 }
 
 // way is one of the ways to the kubelet's port.

@@ -35,11 +35,9 @@ func (n *Nearby) kubelet(ctx context.Context, of *Subject) (*kubelets.Kubelet, e
 	if n.err != nil {
 		return nil, n.err
 	}
-	node := ""
-	if p := of.Snapshot.Pod; p != nil {
-		if node = p.Spec.NodeName; node == "" {
-			return nil, errNoNode
-		}
+	node := of.nodeName()
+	if node == "" && of.Snapshot.Pod != nil {
+		return nil, errNoNode
 	}
 	fitting := slices.DeleteFunc(slices.Clone(n.all), func(k kubelets.Kubelet) bool {
 		return node != "" && k.Node != node || n.PID == 0 && n.Login != nil && !kubeport.Trusts(&k, n.Login)
@@ -47,7 +45,7 @@ func (n *Nearby) kubelet(ctx context.Context, of *Subject) (*kubelets.Kubelet, e
 	k, err := kubelets.Choose(fitting)
 	switch {
 	case errors.Is(err, kubelets.ErrNone) && node != "":
-		return nil, &elsewhere{"the pod's node is " + node + ", whose kubelet does not run on this machine"}
+		return nil, &elsewhere{"the node is " + node + ", whose kubelet does not run on this machine"}
 	case errors.Is(err, kubelets.ErrNone):
 		return nil, &elsewhere{"no kubelet runs on this machine"}
 	case err != nil:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,13 +41,18 @@ func KindOf(name string) string { return kinds[strings.ToLower(name)].kind }
 var others = map[string]bool{}
 
 func init() {
-	for _, n := range strings.Fields(`node nodes no persistentvolumeclaim persistentvolumeclaims pvc persistentvolume persistentvolumes pv
+	for _, n := range strings.Fields(`persistentvolumeclaim persistentvolumeclaims pvc persistentvolume persistentvolumes pv
 		service services svc endpoints ep endpointslice endpointslices ingress ingresses ing configmap configmaps cm secret secrets
 		namespace namespaces ns horizontalpodautoscaler horizontalpodautoscalers hpa poddisruptionbudget poddisruptionbudgets pdb
 		serviceaccount serviceaccounts sa storageclass storageclasses sc networkpolicy networkpolicies netpol event events ev
 		resourcequota resourcequotas quota volumeattachment volumeattachments`) {
 		others[n] = true
 	}
+}
+
+// IsNode reports whether a person calls nodes so, by the names that kubectl takes.
+func IsNode(kind string) bool {
+	return slices.Contains([]string{"node", "nodes", "no"}, strings.ToLower(kind))
 }
 
 // IsOtherKind reports whether a person calls so a kind that neither is a pod nor owns any, by the names that kubectl takes.
