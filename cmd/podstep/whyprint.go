@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -106,6 +107,9 @@ func stateWord(r *causes.Report, l words.Lang) string {
 	if w := r.Word(); w != r.State.String() {
 		return w
 	}
+	if r.Phase == causes.OnNode && r.State == life.Idle {
+		return l.In(words.Text("ready", "就绪"))
+	}
 	return l.In(r.State.Text())
 }
 
@@ -117,7 +121,11 @@ func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 
 // writeFindings prints the verdict and the findings of a report.
 func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
-	fmt.Fprintf(w, "%s  %s  %s %s\n", words.Clean(r.Pod.String()), stateWord(r, l), r.Phase.In(l), soLong(l, r.Taken.Sub(r.Since)))
+	long := soLong(l, r.Taken.Sub(r.Since))
+	if r.Phase != causes.OnNode {
+		long = r.Phase.In(l) + " " + long
+	}
+	fmt.Fprintf(w, "%s  %s  %s\n", words.Clean(r.Pod.String()), stateWord(r, l), long)
 	if len(r.Findings) == 0 {
 		fmt.Fprintln(w, r.Summary(l))
 	}
