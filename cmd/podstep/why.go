@@ -45,8 +45,8 @@ node, the container runtime, the machine, and podstep's agent if there is one. I
 says what it could not see, and it never changes anything.
 
 KIND/NAME asks for all pods of an owner, such as deployment/web, and why it has
-too few. node/NAME asks for a node, and for its pods that are not well. -A asks for
-every pod that is not well.
+too few. node/NAME, namespace/NAME, pvc/NAME and service/NAME ask for such an object,
+and for its pods that are not well. -A asks for every pod that is not well.
 
 --bundle with a POD writes what podstep found out to FILE, for somebody who debugs
 it elsewhere: the snapshot that the answer comes from, the pod's story, the stacks
@@ -62,6 +62,7 @@ be found out, and 2 if the command line is wrong.`,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
   podstep why node/worker-1
+  podstep why service/web -n shop
   podstep why -A
   podstep why web --logs
   podstep why web --trace web.podstep
@@ -156,18 +157,18 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if kind == "pod" || kind == "pods" || kind == "po" {
 		arg = name
 	}
-	isNode := name != "" && f.name.namespace == "" && gather.IsNode(kind)
-	if name != "" && f.name.namespace == "" && !isNode && gather.IsOtherKind(kind) {
-		return nil, usagef("podstep why explains pods, what owns them (deployment, replicaset, statefulset, daemonset, job, cronjob, replicationcontroller), and nodes, and %s is none of these; a pod in a namespace %s is asked about with podstep why %s -n %s", arg, kind, name, kind)
+	isObject := name != "" && gather.IsObject(kind)
+	if name != "" && f.name.namespace == "" && gather.IsOtherKind(kind) {
+		return nil, usagef("podstep why explains pods, what owns them (deployment, replicaset, statefulset, daemonset, job, cronjob, replicationcontroller), nodes, namespaces, claims (pvc) and services, and %s is none of these; a pod in a namespace %s is asked about with podstep why %s -n %s", arg, kind, name, kind)
 	}
-	if f.logs && (isOwner || isNode) {
+	if f.logs && (isOwner || isObject) {
 		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
 	}
-	if f.bundle != "" && (isOwner || isNode) {
+	if f.bundle != "" && (isOwner || isObject) {
 		return nil, usagef("--bundle is for one pod; name one of the pods of %s", arg)
 	}
 	var sel *agentpb.PodSelector // of one pod; nil: it is about many
-	if !f.all && !isOwner && !isNode {
+	if !f.all && !isOwner && !isObject {
 		var err error
 		if sel, err = f.name.one(arg); err != nil {
 			return nil, err
@@ -184,10 +185,12 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 			return nil, errors.New("this asks the API server, and no kubeconfig is known: name one with --kubeconfig or KUBECONFIG")
 		case f.all:
 			return whyAll(ctx, from, f.name.namespace)
-		case isNode:
-			return whyNode(ctx, from, name)
 		}
-		return whyOwner(ctx, from, kind, evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name})
+		of := evidence.Name{Namespace: cmp.Or(f.name.namespace, namespace), Name: name}
+		if isObject {
+			return whyObject(ctx, from, kind, of)
+		}
+		return whyOwner(ctx, from, kind, of)
 	}, nil
 }
 

@@ -40,9 +40,9 @@ func whyOwner(ctx context.Context, from gather.From, kind string, name evidence.
 	return newManyAnswer(m), nil
 }
 
-// whyNode answers for a node, and for its pods that are not well.
-func whyNode(ctx context.Context, from gather.From, name string) (whyAnswer, error) {
-	m, err := from.Node(ctx, name, unwell)
+// whyObject answers for an object that is no pod and owns none, and for its pods that are not well.
+func whyObject(ctx context.Context, from gather.From, kind string, name evidence.Name) (whyAnswer, error) {
+	m, err := from.Object(ctx, kind, name, unwell)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +53,7 @@ func whyNode(ctx context.Context, from gather.From, name string) (whyAnswer, err
 type manyAnswer struct {
 	groups []group
 	looked int
-	node   *causes.Report // of the node that was asked about; nil: none was
+	object *causes.Report // on the object that was asked about; nil: none was
 	// stuck counts the pods that are stuck or held, troubled others with which something is wrong, young those on their
 	// way, and owners what is in trouble and is no pod.
 	stuck, troubled, young, owners int
@@ -71,10 +71,10 @@ type group struct {
 func newManyAnswer(m *gather.Many) *manyAnswer {
 	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: time.Now()}
 	byCause := map[string]int{}
-	if m.Node != nil {
-		a.node = causes.Explain(m.Node)
-		a.open = a.node.Open()
-		a.unseen = append(slices.Clone(a.unseen), m.Node.Unseen...)
+	if m.Object != nil {
+		a.object = causes.Explain(m.Object)
+		a.open = a.object.Open()
+		a.unseen = append(slices.Clone(a.unseen), m.Object.Unseen...)
 	}
 	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
 		r := causes.Explain(s)
@@ -158,13 +158,13 @@ func worse(x, y group) int {
 }
 
 func (a *manyAnswer) wrong() bool {
-	return a.node != nil && a.node.Wrong() || slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
+	return a.object != nil && a.object.Wrong() || slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
 }
 
 func (a *manyAnswer) key() string {
 	var b strings.Builder
-	if a.node != nil {
-		b.WriteString((&oneAnswer{Report: a.node}).key() + ";")
+	if a.object != nil {
+		b.WriteString((&oneAnswer{Report: a.object}).key() + ";")
 	}
 	for _, g := range a.groups {
 		fmt.Fprintf(&b, "%s %d;", sameCause(g.first), len(g.reports))
@@ -181,7 +181,7 @@ type groupJSON struct {
 func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 	l := language(f.lang.value)
 	data := struct {
-		Node     *whyJSON          `json:"node,omitempty"`
+		Object   *whyJSON          `json:"object,omitempty"`
 		Looked   int               `json:"looked"`
 		Stuck    int               `json:"stuck"`
 		Troubled int               `json:"troubled"`
@@ -190,9 +190,9 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 		Causes   []groupJSON       `json:"causes"`
 		Unseen   []evidence.Unseen `json:"unseen"`
 	}{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
-	if a.node != nil {
-		of := newWhyJSON(a.node, l)
-		data.Node = &of
+	if a.object != nil {
+		of := newWhyJSON(a.object, l)
+		data.Object = &of
 	}
 	for _, g := range a.groups {
 		out := groupJSON{findingJSON: newFindingJSON(g.first, a.taken, l)}
@@ -208,8 +208,8 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 const maxNamed = 5
 
 func (a *manyAnswer) write(w io.Writer, l words.Lang) {
-	if a.node != nil {
-		writeFindings(w, a.node, l)
+	if a.object != nil {
+		writeFindings(w, a.object, l)
 		fmt.Fprintln(w)
 	}
 	for _, g := range a.groups {

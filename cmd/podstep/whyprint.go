@@ -107,8 +107,8 @@ func stateWord(r *causes.Report, l words.Lang) string {
 	if w := r.Word(); w != r.State.String() {
 		return w
 	}
-	if r.Phase == causes.OnNode && r.State == life.Idle {
-		return l.In(words.Text("ready", "就绪"))
+	if r.Pod.Kind != "" && r.State == life.Idle {
+		return l.In(words.Text("well", "正常"))
 	}
 	return l.In(r.State.Text())
 }
@@ -122,7 +122,7 @@ func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
 // writeFindings prints the verdict and the findings of a report.
 func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
 	long := soLong(l, r.Taken.Sub(r.Since))
-	if r.Phase != causes.OnNode {
+	if r.Pod.Kind == "" {
 		long = r.Phase.In(l) + " " + long
 	}
 	fmt.Fprintf(w, "%s  %s  %s\n", words.Clean(r.Pod.String()), stateWord(r, l), long)

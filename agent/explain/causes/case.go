@@ -34,8 +34,8 @@ func newCase(s *evidence.Snapshot) *Case {
 	if c.Spec == nil && s.Story != nil {
 		c.Phase, c.Since = phaseOfStory(s.Story), s.Story.Since
 	}
-	if s.Name.Kind == evidence.KindNode {
-		c.ofNode()
+	if p := objectPhases[s.Name.Kind]; p != "" {
+		c.ofObject(p)
 		return c
 	}
 	c.args = Args{"pod": s.Name.Name, "namespace": s.Name.Namespace, "uid": s.Name.UID}
@@ -46,17 +46,6 @@ func newCase(s *evidence.Snapshot) *Case {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
 	return c
-}
-
-// ofNode makes the case one of a node.
-func (c *Case) ofNode() {
-	c.Phase, c.Since = OnNode, c.Now
-	c.args = Args{"node": c.Name.Name}
-	if k := c.nodeReady(); k != nil {
-		c.Since = k.Since
-	} else if c.Cluster.Node != nil {
-		c.Since = c.Cluster.Node.CreationTimestamp.Time
-	}
 }
 
 // Age is how long the pod has been in its phase.

@@ -76,7 +76,7 @@ var files embed.FS
 
 // stages are the files of the table, in the order of a pod's way.
 var stages = []string{
-	"podstep", "controllers", "scheduling", "node", "source", "admission", "sandbox", "volumes", "image", "start", "init", "ready", "terminating", "general",
+	"podstep", "controllers", "scheduling", "node", "source", "admission", "sandbox", "volumes", "image", "start", "init", "ready", "terminating", "objects", "general",
 }
 
 // loaded is the table. It has no initial value, since the functions that read the table lead back to it.

@@ -27,16 +27,19 @@ const (
 	Ended       Phase = "ended"  // all containers have ended, and are not started again
 	Refused     Phase = "failed" // it failed without having run: refused or evicted
 	Terminating Phase = "terminating"
-	// OnNode is no phase of a pod: the question is about a node.
-	OnNode Phase = "node"
+	// These are no phases of a pod: the question is about an object of that kind.
+	OnNode      Phase = "node"
+	OnNamespace Phase = "namespace"
+	OnClaim     Phase = "claim"
+	OnService   Phase = "service"
 )
 
-var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating, OnNode}
+var phases = []Phase{Missing, Unscheduled, Bound, Creating, Init, Starting, Unready, Ready, Ended, Refused, Terminating, OnNode, OnNamespace, OnClaim, OnService}
 
 // phaseWords are the phases in Chinese; in English they are what they are called here.
 var phaseWords = map[Phase]string{
 	Missing: "不存在", Unscheduled: "未调度", Bound: "已绑定", Creating: "创建中", Init: "初始化中", Starting: "启动中", Unready: "未就绪",
-	OnNode: "节点", Ready: "就绪", Ended: "已结束", Refused: "失败", Terminating: "终止中",
+	OnNode: "节点", OnNamespace: "命名空间", OnClaim: "声明", OnService: "服务", Ready: "就绪", Ended: "已结束", Refused: "失败", Terminating: "终止中",
 }
 
 // In returns the phase in a reader's language.

@@ -204,11 +204,16 @@ func unboundClaims(c *Case) (out []Finding) {
 				out = append(out, f)
 			}
 		case corev1.ClaimLost:
-			out = append(out, c.found("scheduling.claim.lost", k.Name, Args{"claim": k.Name, "volume": k.Spec.VolumeName}, Certain, c.Since,
-				c.object(words.Same("persistentvolumeclaims/"+k.Name), words.With(words.Text("phase Lost, volumeName %s", "phase Lost，volumeName %s"), k.Spec.VolumeName), c.Now)))
+			out = append(out, c.lostClaim(k))
 		}
 	}
 	return out
+}
+
+// lostClaim makes the finding on a claim whose volume is gone.
+func (c *Case) lostClaim(k *corev1.PersistentVolumeClaim) Finding {
+	return c.found("scheduling.claim.lost", k.Name, Args{"claim": k.Name, "volume": k.Spec.VolumeName}, Certain, c.Since,
+		c.object(words.Same("persistentvolumeclaims/"+k.Name), words.With(words.Text("phase Lost, volumeName %s", "phase Lost，volumeName %s"), k.Spec.VolumeName), c.Now))
 }
 
 var provisionerOf = regexp.MustCompile(`external provisioner '([^']+)'`)

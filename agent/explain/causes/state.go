@@ -21,8 +21,8 @@ func (c *Case) stateOf() (life.State, time.Time) {
 	switch c.Phase {
 	case Missing:
 		return c.stateOfOwner()
-	case OnNode:
-		return c.stateOfNode()
+	case OnNode, OnNamespace, OnClaim, OnService:
+		return c.stateOfObject()
 	case Terminating:
 		return c.stateOfEnding()
 	case Ended, Refused:

@@ -51,10 +51,10 @@ var whereIn = map[Phase]string{
 // byObject returns the id of where the pod is by its object.
 func (c *Case) byObject(r *Report) string {
 	switch id, ok := whereIn[c.Phase]; {
-	case c.Phase == OnNode && r.State == life.Idle:
-		return "where.nodeReady"
-	case c.Phase == OnNode:
-		return "where.nodeUnready"
+	case objectPhases[c.Name.Kind] != "" && r.State == life.Idle:
+		return "where." + string(c.Phase) + "Well"
+	case objectPhases[c.Name.Kind] != "":
+		return "where." + string(c.Phase) + "Waits"
 	case r.unknown:
 		return "where.unknown"
 	case r.State == life.Retrying:

@@ -50,6 +50,14 @@ type Cluster struct {
 	// does not have, as resource/name, such as secrets/db or runtimeclasses/gvisor.
 	Missing []string `json:"missing,omitempty"`
 
+	// Namespace and Service are the ones that were asked about. Endpoints counts those of the service; nil: not known.
+	Namespace *corev1.Namespace `json:"namespaceObject,omitempty"`
+	Service   *corev1.Service   `json:"service,omitempty"`
+	Endpoints *Endpoints        `json:"endpoints,omitempty"`
+	// Pods are those that have to do with the object that was asked about: on the node, in the namespace, of the service, or
+	// with the claim.
+	Pods []Brief `json:"pods,omitempty"`
+
 	// Neighbours are the other pods of the same node that concern this one: they use the same
 	// claims or ports. Each has its name, its phase and what it shares.
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
@@ -153,6 +161,21 @@ type Webhook struct {
 	// counts the service's ready endpoints; -1: not known.
 	Service string `json:"service,omitempty"`
 	Ready   int    `json:"ready"`
+}
+
+// Endpoints counts the endpoints of a service.
+type Endpoints struct {
+	Ready    int `json:"ready"`
+	NotReady int `json:"notReady"`
+}
+
+// Brief is the part of a pod that matters for an object to which the pod belongs.
+type Brief struct {
+	Name  string `json:"name"`
+	Ready bool   `json:"ready,omitempty"`
+	Gone  bool   `json:"deleting,omitempty"`
+	// Ports are the names of its containers' ports.
+	Ports []string `json:"ports,omitempty"`
 }
 
 // Neighbour is another pod that shares something with this one.

@@ -33,22 +33,34 @@ type Snapshot struct {
 
 // Name names a pod, or what else is asked about. UID is empty if only the name is known.
 type Name struct {
-	// Kind is KindNode for a node; empty: it is a pod, or an owner of pods.
+	// Kind is one of the kinds below; empty: it is a pod, or an owner of pods.
 	Kind      string `json:"kind,omitempty"`
 	Namespace string `json:"namespace"`
 	Name      string `json:"name"`
 	UID       string `json:"uid,omitempty"`
 }
 
-// KindNode is the kind of a node.
-const KindNode = "Node"
+// The kinds of what is no pod and owns none.
+const (
+	KindNode      = "Node"
+	KindNamespace = "Namespace"
+	KindClaim     = "PersistentVolumeClaim"
+	KindService   = "Service"
+)
 
-// String returns namespace and name, or node/NAME.
+// written are the kinds as String has them.
+var written = map[string]string{KindNode: "node", KindNamespace: "namespace", KindClaim: "pvc", KindService: "service"}
+
+// String returns NAMESPACE/NAME of a pod, and KIND/NAME [-n NAMESPACE] of another object, as the command line takes it.
 func (n Name) String() string {
-	if n.Kind == KindNode {
-		return "node/" + n.Name
+	switch kind := written[n.Kind]; {
+	case kind == "":
+		return n.Namespace + "/" + n.Name
+	case n.Namespace == "":
+		return kind + "/" + n.Name
+	default:
+		return kind + "/" + n.Name + " -n " + n.Namespace
 	}
-	return n.Namespace + "/" + n.Name
 }
 
 // Source names the place that a part of a snapshot is from.

@@ -22,8 +22,8 @@ type Many struct {
 	Pods []*evidence.Snapshot
 	// Owners are snapshots of owners that could not make a pod: they have no pod.
 	Owners []*evidence.Snapshot
-	// Node is the snapshot of the node that was asked about; nil: none was.
-	Node *evidence.Snapshot
+	// Object is the snapshot of the object that was asked about; nil: none was.
+	Object *evidence.Snapshot
 	// Looked is how many pods were looked at.
 	Looked int
 	Unseen []evidence.Unseen

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,25 +36,19 @@ func init() {
 // is empty if there is none.
 func KindOf(name string) string { return kinds[strings.ToLower(name)].kind }
 
-// others are the names that kubectl takes for kinds that neither are pods nor own any.
+// others are the names that kubectl takes for kinds that podstep does not explain.
 var others = map[string]bool{}
 
 func init() {
-	for _, n := range strings.Fields(`persistentvolumeclaim persistentvolumeclaims pvc persistentvolume persistentvolumes pv
-		service services svc endpoints ep endpointslice endpointslices ingress ingresses ing configmap configmaps cm secret secrets
-		namespace namespaces ns horizontalpodautoscaler horizontalpodautoscalers hpa poddisruptionbudget poddisruptionbudgets pdb
+	for _, n := range strings.Fields(`persistentvolume persistentvolumes pv endpoints ep endpointslice endpointslices ingress ingresses ing configmap configmaps cm secret secrets
+		horizontalpodautoscaler horizontalpodautoscalers hpa poddisruptionbudget poddisruptionbudgets pdb
 		serviceaccount serviceaccounts sa storageclass storageclasses sc networkpolicy networkpolicies netpol event events ev
 		resourcequota resourcequotas quota volumeattachment volumeattachments`) {
 		others[n] = true
 	}
 }
 
-// IsNode reports whether a person calls nodes so, by the names that kubectl takes.
-func IsNode(kind string) bool {
-	return slices.Contains([]string{"node", "nodes", "no"}, strings.ToLower(kind))
-}
-
-// IsOtherKind reports whether a person calls so a kind that neither is a pod nor owns any, by the names that kubectl takes.
+// IsOtherKind reports whether a person calls so a kind that podstep does not explain, by the names that kubectl takes.
 func IsOtherKind(name string) bool { return others[strings.ToLower(name)] }
 
 // Owner gathers what is known of an owner and of its pods. The snapshot of the owner
