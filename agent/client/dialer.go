@@ -19,6 +19,8 @@ import (
 type dialer struct {
 	path string
 	user user // the user of the client
+	// looks says that only requests are sent that change nothing.
+	looks bool
 
 	lookAfter, patience time.Duration // see the constants
 
@@ -93,15 +95,29 @@ func (d *dialer) plain(ctx context.Context, err error) error {
 }
 
 func (d *dialer) unary(ctx context.Context, method string, req, reply any, conn *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	if err := d.may(method); err != nil {
+		return err
+	}
 	return d.plain(ctx, call(ctx, method, req, reply, conn, opts...))
 }
 
 func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	if err := d.may(method); err != nil {
+		return nil, err
+	}
 	s, err := open(ctx, desc, conn, method, opts...)
 	if err != nil {
 		return nil, d.plain(ctx, err)
 	}
 	return &stream{ClientStream: s, dialer: d, caller: ctx}, nil
+}
+
+// may returns an error for a request that this connection does not send.
+func (d *dialer) may(method string) error {
+	if !d.looks {
+		return nil
+	}
+	return refuse(method)
 }
 
 // stream turns the errors of a stream into plain words. It keeps the caller's context, because the stream's own context

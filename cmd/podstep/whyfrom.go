@@ -40,6 +40,7 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 		if namespace, _, err = config.Namespace(); err != nil {
 			return from, "", fmt.Errorf("read kubeconfig: %w", err)
 		}
+		rest = kubeapi.ReadOnly(rest)
 		if from.API, err = kubeapi.New(rest); err != nil {
 			return from, "", err
 		}

@@ -88,7 +88,7 @@ func (a *Agent) read(ctx context.Context, name evidence.Name) session {
 
 // readAgent reads what an agent remembers of the pods that a selector chooses.
 func readAgent(ctx context.Context, socket string, of *agentpb.PodSelector) session {
-	c, err := client.Dial(ctx, socket)
+	c, err := client.DialReader(ctx, socket)
 	if err != nil {
 		return session{err: err}
 	}

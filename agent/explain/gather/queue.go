@@ -44,7 +44,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 
 // pulling returns other pods that wait for a pull, or whose image is being pulled, at most maxAhead.
 func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence.Name) {
-	c, err := client.Dial(ctx, a.Socket)
+	c, err := client.DialReader(ctx, a.Socket)
 	if err != nil {
 		return nil
 	}
