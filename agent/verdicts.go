@@ -3,9 +3,6 @@ package agent
 import (
 	"context"
 	"sync"
-	"time"
-
-	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	events "github.com/podstep/podstep/agent/story/history"
@@ -83,17 +80,7 @@ func (v *verdicts) stateOf(p *pod, mono int64) *agentpb.PodState {
 	if !p.State.learned {
 		return nil
 	}
-	lp := v.lives.Now().Pod(p.State.place)
-	st, since := v.lives.State(lp, mono)
-	if st == life.Gone || lp.First == 0 {
-		return nil
-	}
-	step := v.h.Step(v.lives.StepOf(lp))
-	return &agentpb.PodState{
-		Pod: p.Proto(), Phase: lp.Phase.String(), State: st.String(), Stage: step.Stage, Step: step.Name,
-		Since: timestamppb.New(time.Unix(0, v.h.Origin()+since)), Error: v.lives.ErrorOf(lp),
-		Sync: lp.Sync, Deleting: lp.Deleting, Ready: lp.Ready,
-	}
+	return v.lives.PodState(p.Proto(), v.lives.Now().Pod(p.State.place), mono)
 }
 
 // state returns what a pod is doing, by the events that were put; nil: it is gone.

@@ -95,7 +95,7 @@ Each is proven by a snapshot of evidence by which it is named first. The snapsho
 			stage = c.Stage()
 			fmt.Fprintf(w, "## %s\n\n", stageTitles[stage])
 		}
-		writeCause(w, c)
+		fmt.Fprintln(w, c.Page())
 	}
 	return nil
 }
@@ -118,28 +118,3 @@ func writeTable(w io.Writer, p proofs, all []*causes.Cause) {
 
 // anchor returns the link target of a heading.
 func anchor(id string) string { return strings.ToLower(strings.ReplaceAll(id, ".", "")) }
-
-func writeCause(w io.Writer, c *causes.Cause) {
-	fmt.Fprintf(w, "### %s\n\n**%s.** %s\n\n", c.ID, c.Title.En, c.Text.En)
-	item := func(head, text string) {
-		if text != "" {
-			fmt.Fprintf(w, "- %s: %s\n", head, text)
-		}
-	}
-	item("waits for", c.Chain.En)
-	item("clock", c.Clock.En)
-	item("kubectl shows", c.Shows.En)
-	item("unless", c.Refute.En)
-	item("where", "`"+c.Where+"`")
-	if len(c.After) > 0 {
-		item("a consequence of", "`"+strings.Join(c.After, "`, `")+"`")
-	}
-	for _, a := range c.Next {
-		text := a.Text.En
-		if a.Run != "" {
-			text += " `" + a.Run + "`"
-		}
-		item("do", text)
-	}
-	fmt.Fprintln(w)
-}

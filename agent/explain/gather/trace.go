@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
@@ -47,7 +48,7 @@ func (t *Trace) Named(namespace, name string) (out []evidence.Name) {
 func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 	h := t.story.History
 	at := explain.Position{At: h.End(), Now: h.Last()}
-	taken := time.Unix(0, h.Origin()+h.Last())
+	taken := t.End()
 	s := &evidence.Snapshot{Name: name, Taken: taken}
 	if pod, ok := h.PodOf(name.UID); ok {
 		explain.Add(s, t.story, pod, at)
@@ -63,6 +64,34 @@ func (t *Trace) unseen() []evidence.Unseen {
 		return nil
 	}
 	return []evidence.Unseen{{Source: evidence.Trace, What: "the rest of " + t.file, Why: evidence.Failed, Message: t.fault.Error()}}
+}
+
+// States returns what the pods are doing at the end that a selector chooses, the worst first.
+func (t *Trace) States(of *agentpb.PodSelector) (out []*agentpb.PodState) {
+	h, lives := t.story.History, t.story.Lives
+	for i := 1; i < h.Pods(); i++ {
+		e := h.Pod(i).Entity
+		if !of.Selects(e.Namespace, e.Name) || of.GetUid() != "" && of.GetUid() != e.UID {
+			continue
+		}
+		pod := &agentpb.Pod{Namespace: e.Namespace, Name: e.Name, Uid: e.UID}
+		if s := lives.PodState(pod, lives.Now().Pod(i), h.Last()); s != nil {
+			out = append(out, s)
+		}
+	}
+	life.SortWorst(out)
+	return out
+}
+
+// End returns the time of the last event.
+func (t *Trace) End() time.Time { return time.Unix(0, t.story.History.Origin()+t.story.History.Last()) }
+
+// Broken says, in a line, which part is missing because the file breaks off; nothing if the file is whole.
+func (t *Trace) Broken() (out []string) {
+	for _, u := range t.unseen() {
+		out = append(out, u.String())
+	}
+	return out
 }
 
 // All returns the snapshots of all pods that are there at the end.
