@@ -75,27 +75,9 @@ func twoPods(_ *cobra.Command, args []string) error {
 }
 
 func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags) error {
-	if len(flags.files) > 2 {
-		return usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
-	}
-	var stories [2]*compare.Story
-	for i, arg := range args {
-		sel, err := flags.one(arg)
-		if err != nil {
-			return err
-		}
-		if len(flags.files) == 0 {
-			stories[i], err = a.liveStory(ctx, sel, flags.which())
-		} else {
-			stories[i], err = a.recordedStory(ctx, flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
-		}
-		if err != nil {
-			return err
-		}
-	}
-	r := compare.Compare(stories[0], stories[1])
-	if !r.Begun() {
-		return errors.New(r.Verdict(words.English))
+	r, err := a.comparison(ctx, args, flags)
+	if err != nil {
+		return err
 	}
 	if flags.out.value == "json" {
 		text, err := words.JSON(newCompareJSON(r), "  ")
@@ -105,13 +87,40 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 		_, err = a.out.Write(text)
 		return err
 	}
-	_, err := io.WriteString(a.out, compareText(r, isTerminal(a.out) && !noColor()))
+	_, err = io.WriteString(a.out, compareText(r, isTerminal(a.out) && !noColor()))
 	return err
+}
+
+// comparison compares two pods, which have begun the part of their stories that is compared.
+func (a *app) comparison(ctx context.Context, args []string, flags *compareFlags) (*compare.Result, error) {
+	if len(flags.files) > 2 {
+		return nil, usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
+	}
+	var stories [2]*compare.Story
+	for i, arg := range args {
+		sel, err := flags.one(arg)
+		if err != nil {
+			return nil, err
+		}
+		if len(flags.files) == 0 {
+			stories[i], err = a.liveStory(ctx, sel, flags.which())
+		} else {
+			stories[i], err = a.recordedStory(ctx, flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	r := compare.Compare(stories[0], stories[1])
+	if !r.Begun() {
+		return nil, errors.New(r.Verdict(words.English))
+	}
+	return r, nil
 }
 
 // liveStory reads a pod's story from the agent, as far as the agent remembers it.
 func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
-	c, err := a.dial(ctx)
+	c, err := a.dialReader(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -45,10 +45,10 @@ is 1 otherwise, and if a podstep that was attached keeps the kubelet from its ru
 // Without an agent there is only one check of it.
 func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 	machine := reach.Look(ctx)
-	c, err := a.dial(ctx)
+	c, err := a.dialReader(ctx)
 	if err != nil {
 		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
 	}
 	defer c.Close()
-	return append(reach.Agent(c), machine.Checks...)
+	return append(reach.Agent(c.About(), c.Path()), machine.Checks...)
 }

@@ -24,7 +24,7 @@ func (a *app) fetchLogs(ctx context.Context, c *kubeFlags, o *logstory.Options) 
 		if err != nil {
 			return fmt.Errorf("read kubeconfig: %w", err)
 		}
-		api, err := kubeapi.New(rest)
+		api, err := kubeapi.New(kubeapi.ReadOnly(rest))
 		if err != nil {
 			return err
 		}

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -57,19 +58,14 @@ A pod that is named and is not there is an error; a glob may match none.`,
 }
 
 func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *format) error {
-	c, err := a.dial(ctx)
+	c, err := a.dialReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	answer, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: sel})
+	pods, err := a.podStates(ctx, c, sel)
 	if err != nil {
 		return err
-	}
-	pods := answer.Pods
-	if more := a.unscheduled(ctx, sel); len(more) > 0 {
-		pods = append(pods, more...)
-		life.SortWorst(pods)
 	}
 	if len(pods) == 0 {
 		switch {
@@ -80,11 +76,21 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 			return nil
 		}
 	}
-	data := make([]podJSON, len(pods))
-	for i, p := range pods {
-		data[i] = newPodJSON(p)
+	return out.print(a.out, newPodsJSON(pods), func(w io.Writer) { podTable(w, pods, out.wide(), time.Now()) })
+}
+
+// podStates returns what the pods of an agent are doing, and those that have no node, the worst first.
+func (a *app) podStates(ctx context.Context, c *client.Reader, sel *agentpb.PodSelector) ([]*agentpb.PodState, error) {
+	answer, err := c.Pods(ctx, &agentpb.PodsRequest{Pods: sel})
+	if err != nil {
+		return nil, err
 	}
-	return out.print(a.out, data, func(w io.Writer) { podTable(w, pods, out.wide(), time.Now()) })
+	pods := answer.Pods
+	if more := a.unscheduled(ctx, sel); len(more) > 0 {
+		pods = append(pods, more...)
+		life.SortWorst(pods)
+	}
+	return pods, nil
 }
 
 // podJSON is a pod's state as scripts get it.
@@ -101,6 +107,14 @@ type podJSON struct {
 	Ready    bool   `json:"ready"`
 	Deleting bool   `json:"deleting"`
 	Error    string `json:"error,omitempty"`
+}
+
+func newPodsJSON(pods []*agentpb.PodState) []podJSON {
+	data := make([]podJSON, len(pods))
+	for i, p := range pods {
+		data[i] = newPodJSON(p)
+	}
+	return data
 }
 
 func newPodJSON(p *agentpb.PodState) podJSON {

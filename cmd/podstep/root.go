@@ -63,7 +63,7 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.why(), a.trace(), a.replay(), a.export(), a.compare(), a.steps(), a.lab(), a.attach()},
+		"see":   {a.pods(), a.why(), a.trace(), a.replay(), a.export(), a.compare(), a.steps(), a.mcp(), a.lab(), a.attach()},
 		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue()},
 		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
 	} {
@@ -89,6 +89,11 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 // dial connects to the agent that the command line names.
 func (a *app) dial(ctx context.Context) (*client.Client, error) {
 	return client.Dial(ctx, a.socket)
+}
+
+// dialReader is dial for commands that only look.
+func (a *app) dialReader(ctx context.Context) (*client.Reader, error) {
+	return client.DialReader(ctx, a.socket)
 }
 
 // printf prints a line for the person at the terminal.

@@ -63,17 +63,9 @@ func (f *stepsFlags) add(cmd *cobra.Command) {
 }
 
 func (a *app) printSteps(ctx context.Context, glob string, f *stepsFlags) error {
-	c, err := probes.Load()
+	steps, data, err := f.entries(glob)
 	if err != nil {
 		return err
-	}
-	steps, err := f.selected(c, glob)
-	if err != nil {
-		return err
-	}
-	data := make([]stepJSON, len(steps))
-	for i, s := range steps {
-		data[i] = newStepJSON(s, f.lang.value)
 	}
 	if f.kubelet != "" {
 		if err := a.lookFor(steps, data, f.kubelet); err != nil {
@@ -86,6 +78,23 @@ func (a *app) printSteps(ctx context.Context, glob string, f *stepsFlags) error 
 		}
 	}
 	return f.out.print(a.out, data, func(w io.Writer) { stepTable(w, data, f.out.wide()) })
+}
+
+// entries returns the steps that are chosen, and what scripts get of them.
+func (f *stepsFlags) entries(glob string) ([]*probes.Step, []stepJSON, error) {
+	c, err := probes.Load()
+	if err != nil {
+		return nil, nil, err
+	}
+	steps, err := f.selected(c, glob)
+	if err != nil {
+		return nil, nil, err
+	}
+	data := make([]stepJSON, len(steps))
+	for i, s := range steps {
+		data[i] = newStepJSON(s, f.lang.value)
+	}
+	return steps, data, nil
 }
 
 func (f *stepsFlags) selected(c *probes.Catalogue, glob string) ([]*probes.Step, error) {
@@ -153,12 +162,17 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 
 // askReach fills in what the agent's probes can do.
 func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error {
-	c, err := a.dial(ctx)
+	c, err := a.dialReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	info := c.About()
+	addReach(data, c.About(), words.Lang(lang))
+	return nil
+}
+
+// addReach fills in what the probes of an agent can do at the steps.
+func addReach(data []stepJSON, info *agentpb.InfoResponse, lang words.Lang) {
 	steps := map[string]*agentpb.Step{}
 	for _, s := range info.GetSteps() {
 		steps[s.GetName()] = s
@@ -166,11 +180,10 @@ func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error 
 	for i := range data {
 		for at, p := range info.GetProbes() {
 			if x := wire.Ability(steps[data[i].Name], at); x != nil {
-				data[i].Probes = append(data[i].Probes, reach.NewAbility(p, x, words.Lang(lang)))
+				data[i].Probes = append(data[i].Probes, reach.NewAbility(p, x, lang))
 			}
 		}
 	}
-	return nil
 }
 
 // stepJSON is a step as scripts get it.

@@ -135,6 +135,8 @@ type whyAnswer interface {
 	// wrong reports whether something is wrong with a pod.
 	wrong() bool
 	print(w io.Writer, f *whyFlags) error
+	// data is the answer as scripts get it.
+	data(l words.Lang) any
 	// key changes when something new is found.
 	key() string
 }
@@ -253,12 +255,16 @@ func (o *oneAnswer) wrong() bool { return o.Wrong() }
 
 func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 	l := language(f.lang.value)
-	data := newWhyJSON(o.Report, l)
-	data.Log = o.log
-	return f.out.print(w, data, func(w io.Writer) {
+	return f.out.print(w, o.data(l), func(w io.Writer) {
 		writeReport(w, o.Report, l)
 		writeLog(w, o.log, l)
 	})
+}
+
+func (o *oneAnswer) data(l words.Lang) any {
+	data := newWhyJSON(o.Report, l)
+	data.Log = o.log
+	return data
 }
 
 func (o *oneAnswer) key() string {

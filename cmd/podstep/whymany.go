@@ -69,14 +69,15 @@ type group struct {
 }
 
 func newManyAnswer(m *gather.Many) *manyAnswer {
-	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: time.Now()}
+	all := append(slices.Clone(m.Pods), m.Owners...)
+	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: takenAt(all)}
 	byCause := map[string]int{}
 	if m.Object != nil {
 		a.object = causes.Explain(m.Object)
 		a.open = a.object.Open()
 		a.unseen = append(slices.Clone(a.unseen), m.Object.Unseen...)
 	}
-	for _, s := range append(slices.Clone(m.Pods), m.Owners...) {
+	for _, s := range all {
 		r := causes.Explain(s)
 		a.open = a.open || r.Open()
 		a.count(s, r)
@@ -99,6 +100,19 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 	}
 	slices.SortStableFunc(a.groups, worse)
 	return a
+}
+
+// takenAt returns the moment of which an answer is: when the snapshots were taken, which for a recording is its end.
+func takenAt(snapshots []*evidence.Snapshot) (at time.Time) {
+	for _, s := range snapshots {
+		if s.Taken.After(at) {
+			at = s.Taken
+		}
+	}
+	if at.IsZero() {
+		return time.Now()
+	}
+	return at
 }
 
 // isOwner reports whether a snapshot is of an owner of pods.
@@ -178,18 +192,25 @@ type groupJSON struct {
 	findingJSON
 }
 
+// manyJSON is an answer for many pods, as scripts get it.
+type manyJSON struct {
+	Object   *whyJSON          `json:"object,omitempty"`
+	Looked   int               `json:"looked"`
+	Stuck    int               `json:"stuck"`
+	Troubled int               `json:"troubled"`
+	Young    int               `json:"young"`
+	Owners   int               `json:"owners"`
+	Causes   []groupJSON       `json:"causes"`
+	Unseen   []evidence.Unseen `json:"unseen"`
+}
+
 func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 	l := language(f.lang.value)
-	data := struct {
-		Object   *whyJSON          `json:"object,omitempty"`
-		Looked   int               `json:"looked"`
-		Stuck    int               `json:"stuck"`
-		Troubled int               `json:"troubled"`
-		Young    int               `json:"young"`
-		Owners   int               `json:"owners"`
-		Causes   []groupJSON       `json:"causes"`
-		Unseen   []evidence.Unseen `json:"unseen"`
-	}{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, slices.Concat([]evidence.Unseen{}, a.unseen)}
+	return f.out.print(w, a.data(l), func(w io.Writer) { a.write(w, l) })
+}
+
+func (a *manyAnswer) data(l words.Lang) any {
+	data := manyJSON{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, append([]evidence.Unseen{}, a.unseen...)}
 	if a.object != nil {
 		of := newWhyJSON(a.object, l)
 		data.Object = &of
@@ -201,7 +222,7 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 		}
 		data.Causes = append(data.Causes, out)
 	}
-	return f.out.print(w, data, func(w io.Writer) { a.write(w, l) })
+	return data
 }
 
 // maxNamed is how many pods of a group are named.

@@ -9,10 +9,9 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// Agent returns the checks of an agent that was reached.
-func Agent(c *client.Client) []Check {
-	i := c.About()
-	checks := []Check{ok("agent", words.Text("version %s at %s, pid %d, node %s", "版本 %s，在 %s，pid %d，节点 %s"), i.Version, c.Path, i.Pid, i.Node)}
+// Agent returns the checks of an agent that was reached at a socket.
+func Agent(i *agentpb.InfoResponse, socket string) []Check {
+	checks := []Check{ok("agent", words.Text("version %s at %s, pid %d, node %s", "版本 %s，在 %s，pid %d，节点 %s"), i.Version, socket, i.Pid, i.Node)}
 	checks = append(checks, agentProbeChecks(i)...)
 	return append(checks, versionCheck(i.KubeletVersion))
 }
