@@ -36,9 +36,10 @@ const (
 	headMember = 120
 	headSize   = 360
 	headLevels = 4 // only so many of the outermost levels have one
-	// least is the room below which a value is left out, with a word about it. Only values have less that are in dozens
-	// of levels.
-	least = 200
+	// least is the room below which a value is left out, with a word about it, and maxLevels is the number of levels
+	// from which on it is. No answer of podstep's own has as many.
+	least     = 200
+	maxLevels = 40
 	// maxKey bounds the name of a member.
 	maxKey = 100
 )
@@ -79,7 +80,7 @@ func (s *splitter) add(m member, in []*level, left int) error {
 	case len(m.raw) <= left:
 		s.pieces = append(s.pieces, p)
 		return nil
-	case left < least || first != '{' && first != '[' && first != '"':
+	case left < least || len(in) > maxLevels || first != '{' && first != '[' && first != '"':
 		p.raw = encoded(fmt.Sprintf("left out: %d bytes, for which no page has room", len(m.raw)))
 		s.pieces = append(s.pieces, p)
 		return nil

@@ -53,8 +53,10 @@ func newScrubber(private []Private) *scrubber {
 var (
 	anyURL  = regexp.MustCompile(`[A-Za-z][A-Za-z0-9+.-]*://[^\s"'<>]+`)
 	anyPath = regexp.MustCompile(`(^|[\s"'(=:,;<>\[，：；（])(~?/[^\s"'<>,;:()\[\]，：；（）]+)`)
-	anyIP   = regexp.MustCompile(`(^|[^0-9A-Za-z.])(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[[0-9A-Fa-f:.%]*:[0-9A-Za-z:.%]*\])(:\d+)?`)
-	anyUser = regexp.MustCompile(`[Uu]ser "[^"]*"`)
+	// withSpaces matches paths of which one knows where they end.
+	withSpaces = regexp.MustCompile(`(")/[^"]* [^"]*(")|((?:open|stat|lstat|read|readlink|connect|unix) )/[^:"]* [^:"]*(:)`)
+	anyIP      = regexp.MustCompile(`(^|[^0-9A-Za-z.])(?:\d{1,3}\.\d{1,3}\.\d{1,3}\.\d{1,3}|\[[0-9A-Fa-f:.%]*:[0-9A-Za-z:.%]*\])(:\d+)?`)
+	anyUser    = regexp.MustCompile(`[Uu]ser "[^"]*"`)
 )
 
 // common are paths that every node has, or every kubelet serves. They say nothing of this machine.
@@ -62,8 +64,9 @@ var commonPaths = []string{"/proc", "/sys", "/sys/fs/cgroup", "/dev", "/pods", "
 
 // sources returns a text about podstep's sources without all that looks like a path, an address or a name of a user.
 func (s *scrubber) sources(text string) string {
-	text = s.ofSources.Replace(redact.Text(text))
-	text = anyURL.ReplaceAllString(text, "[address]")
+	text = anyURL.ReplaceAllString(redact.Text(text), "[address]")
+	text = s.ofSources.Replace(text)
+	text = withSpaces.ReplaceAllString(text, "$1$3[path]$2$4")
 	text = anyPath.ReplaceAllStringFunc(text, func(found string) string {
 		m := anyPath.FindStringSubmatch(found)
 		if slices.Contains(commonPaths, strings.TrimRight(m[2], ".")) {
