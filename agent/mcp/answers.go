@@ -74,10 +74,10 @@ type TraceQuestion struct {
 	Paged
 }
 
-// CompareQuestion asks how two pods differ.
+// CompareQuestion asks how two pods differ. A and B are needed, but not to go on with a cursor.
 type CompareQuestion struct {
-	A          string `json:"a" jsonschema:"one pod, as NAME or NAMESPACE/NAME"`
-	B          string `json:"b" jsonschema:"the other pod, as NAME or NAMESPACE/NAME"`
+	A          string `json:"a,omitempty" jsonschema:"one pod, as NAME or NAMESPACE/NAME"`
+	B          string `json:"b,omitempty" jsonschema:"the other pod, as NAME or NAMESPACE/NAME"`
 	Namespace  string `json:"namespace,omitempty" jsonschema:"the namespace of both pods"`
 	Part       string `json:"part,omitempty" jsonschema:"the part of their stories to compare: creation (the default), termination or all"`
 	Recording  string `json:"recording,omitempty" jsonschema:"the name of a recording to look for the pods in, as the server's instructions list them"`

@@ -53,6 +53,7 @@ func (o *oncall) why(ctx context.Context, q mcp.WhyQuestion) (*mcp.Answer, error
 		return nil, err
 	}
 	e := mcp.Evidence{Source: "what each finding's evidence names", At: time.Now()}
+	var missing []string
 	if r != nil {
 		f.trace, f.all = r.path, false
 		if q.Pod == "" && q.Namespace != "" {
@@ -62,7 +63,7 @@ func (o *oncall) why(ctx context.Context, q mcp.WhyQuestion) (*mcp.Answer, error
 		if err != nil {
 			return nil, err
 		}
-		e = evidenceOf(r.called(), info)
+		e, missing = evidenceOf(r.called(), info), unseenOf(info)
 	}
 	ask, err := a.question(ctx, f, q.Pod)
 	if err != nil {
@@ -78,7 +79,7 @@ func (o *oncall) why(ctx context.Context, q mcp.WhyQuestion) (*mcp.Answer, error
 	case *manyAnswer:
 		e.At = answer.taken
 	}
-	return &mcp.Answer{Evidence: e, Unseen: unseenIn(notes), Result: answer.data(words.English)}, nil
+	return &mcp.Answer{Evidence: e, Unseen: append(missing, unseenIn(notes)...), Result: answer.data(words.English)}, nil
 }
 
 // Pods answers as podstep pods does.
@@ -154,6 +155,9 @@ func (o *oncall) Compare(ctx context.Context, q mcp.CompareQuestion) (*mcp.Answe
 }
 
 func (o *oncall) compare(ctx context.Context, q mcp.CompareQuestion) (*mcp.Answer, error) {
+	if q.A == "" || q.B == "" {
+		return nil, errors.New("two pods are compared: name both, as a and b")
+	}
 	f := &compareFlags{podName: podName{q.Namespace}, part: choice{value: compare.Creation.String(), of: compare.Parts}}
 	if q.Part != "" {
 		if err := f.part.Set(q.Part); err != nil {
@@ -174,24 +178,12 @@ func (o *oncall) compare(ctx context.Context, q mcp.CompareQuestion) (*mcp.Answe
 		second = first
 	}
 	a, notes := o.here()
-	out := &mcp.Answer{}
 	if first != nil {
 		f.files = []string{first.path, second.path}
-		info, err := first.about(ctx, a)
-		if err != nil {
-			return nil, err
-		}
-		out.Evidence, out.Unseen = evidenceOf(first.called(), info), unseenOf(info)
-		out.Evidence.At = time.Time{} // the steps have times of their own
-		if second != first {
-			out.Evidence.Source += " for a, " + second.called() + " for b"
-		}
-	} else {
-		source, info, err := o.about(ctx, a, nil)
-		if err != nil {
-			return nil, err
-		}
-		out.Evidence, out.Unseen = evidenceOf(source, info), unseenOf(info)
+	}
+	out, err := o.aboutBoth(ctx, a, first, second)
+	if err != nil {
+		return nil, err
 	}
 	result, err := a.comparison(ctx, []string{q.A, q.B}, f)
 	if err != nil {
@@ -199,6 +191,30 @@ func (o *oncall) compare(ctx context.Context, q mcp.CompareQuestion) (*mcp.Answe
 	}
 	out.Unseen = append(out.Unseen, unseenIn(notes)...)
 	out.Result = newCompareJSON(result)
+	return out, nil
+}
+
+// aboutBoth returns an answer with what is known of the recordings of two pods, or of the agent that both are of.
+func (o *oncall) aboutBoth(ctx context.Context, a *app, first, second *recording) (*mcp.Answer, error) {
+	source, info, err := o.about(ctx, a, first)
+	if err != nil {
+		return nil, err
+	}
+	out := &mcp.Answer{Evidence: evidenceOf(source, info), Unseen: unseenOf(info)}
+	if first == nil {
+		return out, nil
+	}
+	out.Evidence.At = time.Time{} // the steps have times of their own
+	if second == first {
+		return out, nil
+	}
+	if info, err = second.about(ctx, a); err != nil {
+		return nil, err
+	}
+	out.Evidence.Source += " for a, " + second.called() + " for b"
+	for _, u := range unseenOf(info) {
+		out.Unseen = append(out.Unseen, "for b: "+u)
+	}
 	return out, nil
 }
 

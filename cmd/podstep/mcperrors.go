@@ -11,6 +11,8 @@ var flagsAsArguments = strings.NewReplacer(
 	"with podstep why ", "with the pod ", " -n ", " and the namespace ",
 	"leave out STEP, --stage or --tier", "leave out step, stage or tier",
 	"--tier ", "tier ",
+	"name its socket with --socket or PODSTEP_SOCKET", "the person who starts podstep mcp names its socket",
+	"name the agent's socket with --socket or PODSTEP_SOCKET", "the person who starts podstep mcp names the agent's socket",
 	"name one with --kubeconfig or KUBECONFIG", "the person who starts podstep mcp names one",
 	"podstep pods", "the tool pods", "podstep steps", "the tool steps", "podstep doctor", "the tool doctor", "podstep why", "the tool why",
 )
