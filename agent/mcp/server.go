@@ -54,8 +54,12 @@ func New(answers Answers, o Options) *sdk.Server {
 // Serve serves the protocol on a pair of streams, one message a line, until the reader ends or ctx does.
 func Serve(ctx context.Context, s *sdk.Server, in io.ReadCloser, out io.WriteCloser) error {
 	err := s.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out, MaxLineLength: maxLine})
-	if ctx.Err() != nil || errors.Is(err, io.EOF) {
+	var syntax *json.SyntaxError
+	switch {
+	case err == nil, ctx.Err() != nil, errors.Is(err, io.EOF):
 		return nil
+	case errors.As(err, &syntax), errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("read what the assistant sends: it is not a message of the protocol, which is one JSON object a line: %w", err)
 	}
 	return err
 }

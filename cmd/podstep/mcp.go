@@ -56,6 +56,9 @@ func (a *app) serveMCP(ctx context.Context, f *mcpFlags, in io.ReadCloser, out i
 	if err != nil {
 		return err
 	}
+	if f, is := in.(*os.File); is && isTerminal(f) {
+		a.printf("podstep waits for an assistant on stdin, and not for a person; docs/mcp.md says how an assistant is set up. Ctrl-D ends it")
+	}
 	o := mcp.Options{Private: answers.private(), Recordings: answers.names(), Live: answers.live}
 	if err := mcp.Serve(ctx, mcp.New(answers, o), in, unclosed{out}); err != nil {
 		return fmt.Errorf("serve the assistant: %w", err)

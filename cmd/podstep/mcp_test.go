@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -34,32 +33,10 @@ func sealed(t testing.TB) {
 	t.Setenv("PODSTEP_SOCKET", filepath.Join(t.TempDir(), "none"))
 }
 
-// assistant is a client of podstep mcp, which runs in this process.
-type assistant struct {
-	*sdk.ClientSession
-	// said has all that the server has sent, a message a line.
-	said *transcript
-}
+// assistant is a client of podstep mcp.
+type assistant struct{ *sdk.ClientSession }
 
-// transcript is a writer for several goroutines.
-type transcript struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *transcript) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *transcript) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
-// newAssistant serves an assistant by the command's own code, over pipes.
+// newAssistant serves an assistant in this process, by the command's own code, over pipes.
 func newAssistant(t testing.TB, a *app, f *mcpFlags) *assistant {
 	t.Helper()
 	fromClient, toServer := io.Pipe()
@@ -69,7 +46,6 @@ func newAssistant(t testing.TB, a *app, f *mcpFlags) *assistant {
 		served <- a.serveMCP(t.Context(), f, fromClient, toClient)
 		toClient.Close()
 	}()
-	said := &transcript{}
 	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil)
 	s, err := client.Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	if err != nil {
@@ -82,7 +58,7 @@ func newAssistant(t testing.TB, a *app, f *mcpFlags) *assistant {
 			t.Errorf("the server ends with %v", err)
 		}
 	})
-	return &assistant{s, said}
+	return &assistant{s}
 }
 
 // call asks a tool once.
