@@ -37,6 +37,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	c.exec(tb, l)
 	c.commands(tb, l, "")
 	c.bundles(tb, l)
+	c.assistant(tb, l, trace)
 	for _, p := range c.Pods {
 		l.Delete(p.Name)
 	}
@@ -53,6 +54,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	c.SilentTrace(tb, trace)
 	c.commands(tb, l, trace)
 	c.exports(tb, l, trace)
+	c.assistant(tb, l, trace)
 	c.logs(tb, l)
 	events := c.SilentAgent(tb, l)
 	tb.Logf("%d events and the trace of them are without any of %d secrets", events, len(c.Names()))

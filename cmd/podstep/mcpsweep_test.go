@@ -247,10 +247,10 @@ func (s *sweep) askRest(t *testing.T, a *assistant, state string, texts []string
 	}
 }
 
-// look looks for secrets in what the server has said.
-func (s *sweep) look(t *testing.T, state, of string, said ...any) {
+// look looks for secrets in what the server shows.
+func (s *sweep) look(t *testing.T, state, of string, shown ...any) {
 	t.Helper()
-	for _, v := range said {
+	for _, v := range shown {
 		if err, is := v.(error); is {
 			v = err.Error()
 		}
