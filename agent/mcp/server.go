@@ -29,6 +29,8 @@ type Options struct {
 	Recordings []string
 	// Live says that the agent and the cluster can be asked.
 	Live bool
+	// Holds holds pods; nil: the server only reads. A server that holds has another name.
+	Holds Holds
 }
 
 // server answers the tools.
@@ -41,11 +43,18 @@ type server struct {
 // New returns a server. It has the tools, two prompts, and the pages of the causes as resources.
 func New(answers Answers, o Options) *sdk.Server {
 	s := &server{answers, newScrubber(o.Private), newShelf()}
-	out := sdk.NewServer(&sdk.Implementation{Name: "podstep", Title: "podstep: why pods are stuck", Version: version.Own()}, &sdk.ServerOptions{
+	about := &sdk.Implementation{Name: "podstep", Title: "podstep: why pods are stuck", Version: version.Own()}
+	if o.Holds != nil {
+		about.Name, about.Title = "podstep-holds", "podstep: why pods are stuck, and holding them"
+	}
+	out := sdk.NewServer(about, &sdk.ServerOptions{
 		Instructions: instructions(o),
 		Capabilities: &sdk.ServerCapabilities{}, // what is added below, and nothing else
 	})
 	addTools(out, s)
+	if o.Holds != nil {
+		addHolds(out, s, o.Holds)
+	}
 	addPrompts(out)
 	addCauses(out)
 	return out
@@ -71,7 +80,12 @@ const maxLine = 1 << 20
 func instructions(o Options) string {
 	out := `podstep sees what the kubelet of a node does for each pod, step by step, and says why a pod is stuck. Begin with why: of one pod, or without a pod for all that are not well. pods lists states; trace has the single events; compare finds why one pod is slower than another; steps explains the names of steps; doctor says what podstep can see here.
 
-Everything here only reads. An answer has its evidence, and under "unseen" what could not be seen: do not conclude from what was not seen. An answer of more than one page has a cursor; give it to the same tool for the next page. A finding has an id; podstep://causes/ID has more about it.`
+%s An answer has its evidence, and under "unseen" what could not be seen: do not conclude from what was not seen. An answer of more than one page has a cursor; give it to the same tool for the next page. A finding has an id; podstep://causes/ID has more about it.`
+	reads := "Everything here only reads."
+	if o.Holds != nil {
+		reads = fmt.Sprintf("All tools but hold, step and continue only read. These stop a pod for at most %s; ask the person before you do that.", MaxLease)
+	}
+	out = fmt.Sprintf(out, reads)
 	if len(o.Recordings) > 0 {
 		out += "\n\nRecordings that can be asked, by the argument recording: " + strings.Join(o.Recordings, ", ") + "."
 		if !o.Live {

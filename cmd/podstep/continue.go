@@ -58,10 +58,7 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 	if err != nil {
 		return err
 	}
-	data := make([]holdJSON, len(answer.Released))
-	for i, h := range answer.Released {
-		data[i] = newHoldJSON(h)
-	}
+	data := newHoldsJSON(answer.Released)
 	err = out.print(a.out, data, func(w io.Writer) {
 		for _, h := range data {
 			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(lines.FullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))

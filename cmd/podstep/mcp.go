@@ -15,6 +15,7 @@ import (
 type mcpFlags struct {
 	from  whyFrom
 	files []string
+	holds bool
 }
 
 func (a *app) mcp() *cobra.Command {
@@ -30,16 +31,21 @@ It has the tools why, pods, trace, compare, steps and doctor, which answer as th
 commands do with -o json, in pages of at most 4 kB, and two prompts: for a stuck pod,
 and for a pod that starts slowly.
 
-It only reads: it has no way to hold a pod, to make a step fail, or to change
-anything in the cluster. What it asks is chosen here: no question of the assistant
+It only reads: without --allow-holds it has no way to hold a pod, to make a step
+fail, or to change anything in the cluster. What it asks is chosen here: no question of the assistant
 names a file, a kubeconfig or an address, and no answer shows one.
 
 With --file it answers from recordings, as podstep replay takes them, and from
-nothing else unless --socket, --kubeconfig or --context is also given.`,
+nothing else unless --socket, --kubeconfig or --context is also given.
+
+With --allow-holds the server is called podstep-holds and has three more tools: hold,
+step and continue. A hold that the assistant asks for lasts 30 seconds at most, and
+ends when podstep mcp ends. The assistant cannot let go what somebody else holds.`,
 		Example: `  podstep mcp
   podstep mcp --socket /tmp/lab/agent.sock
   podstep mcp --kubeconfig oncall.kubeconfig --context shop
-  podstep mcp --file incident.podstep --file good.podstep`,
+  podstep mcp --file incident.podstep --file good.podstep
+  podstep mcp --socket /tmp/lab/agent.sock --allow-holds`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return a.serveMCP(cmd.Context(), &f, os.Stdin, a.out)
@@ -47,6 +53,7 @@ nothing else unless --socket, --kubeconfig or --context is also given.`,
 	}
 	f.from.add(cmd)
 	cmd.Flags().StringArrayVar(&f.files, "file", nil, "answer from this `FILE`, a trace, a bundle or a log; several times: the assistant chooses one by its name")
+	cmd.Flags().BoolVar(&f.holds, "allow-holds", false, "let the assistant hold pods, for 30 seconds at most")
 	return cmd
 }
 
@@ -60,6 +67,14 @@ func (a *app) serveMCP(ctx context.Context, f *mcpFlags, in io.ReadCloser, out i
 		a.printf("podstep waits for an assistant on stdin, and not for a person; docs/mcp.md says how an assistant is set up. Ctrl-D ends it")
 	}
 	o := mcp.Options{Private: answers.private(), Recordings: answers.names(), Live: answers.live}
+	if f.holds {
+		if !answers.live {
+			return usagef("--allow-holds holds pods of an agent, and --file alone has none; name the agent with --socket")
+		}
+		h := &oncallHolds{app: a, own: map[uint32]bool{}}
+		defer h.close()
+		o.Holds = h
+	}
 	if err := mcp.Serve(ctx, mcp.New(answers, o), in, unclosed{out}); err != nil {
 		return fmt.Errorf("serve the assistant: %w", err)
 	}

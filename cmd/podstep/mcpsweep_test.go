@@ -118,7 +118,7 @@ func (s *sweep) writeConfig(t *testing.T, change func(*api.Config)) {
 }
 
 // serveAgent serves an agent that keeps the names of the requests.
-func (s *sweep) serveAgent(t *testing.T) (stop func()) {
+func (s *sweep) serveAgent(t *testing.T, a agentpb.AgentServer) (stop func()) {
 	t.Helper()
 	l, err := net.Listen("unix", s.app.socket)
 	if err != nil {
@@ -138,7 +138,7 @@ func (s *sweep) serveAgent(t *testing.T) (stop func()) {
 			keep(info.FullMethod)
 			return handle(srv, stream)
 		}))
-	agentpb.RegisterAgentServer(server, &oncallAgent{newFakeAgent()})
+	agentpb.RegisterAgentServer(server, a)
 	go func() { _ = server.Serve(l) }()
 	t.Cleanup(server.Stop)
 	return server.Stop
@@ -160,7 +160,7 @@ func calls(t *testing.T, tool *sdk.Tool, texts []string) (out []map[string]any) 
 	if err != nil || json.Unmarshal(raw, &schema) != nil {
 		t.Fatalf("the schema of %s: %v", tool.Name, err)
 	}
-	plain := map[string]map[string]any{"compare": {"a": "web", "b": "web"}}[tool.Name]
+	plain := map[string]map[string]any{"compare": {"a": "web", "b": "web"}, "hold": {"pod": "web"}, "step": {"pod": "web"}, "continue": {"pod": "web"}}[tool.Name]
 	out = append(out, plain)
 	for name, p := range schema.Properties {
 		for _, text := range texts {
@@ -281,7 +281,7 @@ func TestNothingOfThisMachine(t *testing.T) {
 		make func() (done func())
 		none []string // the tools that cannot answer then
 	}{
-		{"all answer", func() func() { return s.serveAgent(t) }, nil},
+		{"all answer", func() func() { return s.serveAgent(t, &oncallAgent{newFakeAgent()}) }, nil},
 		{"there is no agent", func() func() { return func() {} }, []string{"pods", "trace", "compare"}},
 		{"the socket is a file", func() func() {
 			if err := os.WriteFile(s.app.socket, nil, 0o600); err != nil {
@@ -293,7 +293,7 @@ func TestNothingOfThisMachine(t *testing.T) {
 			for _, p := range []string{"/api/v1/pods", "/api/v1/namespaces/default/pods/leaky", "/api/v1/namespaces/default/events", "/api/v1/nodes"} {
 				s.api.Refuse(p, http.StatusForbidden)
 			}
-			return s.serveAgent(t)
+			return s.serveAgent(t, &oncallAgent{newFakeAgent()})
 		}, nil},
 		{"nobody is at the API server's address", func() func() {
 			l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -357,6 +357,20 @@ func TestNothingOfThisMachine(t *testing.T) {
 	if len(s.asked) == 0 || len(s.api.Requests()) == 0 {
 		t.Error("no source was asked")
 	}
+}
+
+// TestNothingOfHolds is TestNothingOfThisMachine for a server that holds pods.
+func TestNothingOfHolds(t *testing.T) {
+	s := newSweep(t)
+	s.flags.holds = true
+	stop := s.serveAgent(t, newHoldingAgent())
+	for tool, n := range s.askAll(t, "holding", curious[:6]) {
+		if n == 0 && tool != "continue" { // it comes before hold, so that no pod is held yet
+			t.Errorf("no call of %s is answered", tool)
+		}
+	}
+	stop()
+	s.askAll(t, "the agent is gone", curious[:3])
 }
 
 // TestNothingOfRecordings is TestNothingOfThisMachine for recordings: they are known by their names, also when one is gone.
