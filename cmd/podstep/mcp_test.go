@@ -132,7 +132,7 @@ func serveFake(t testing.TB) (socket string) {
 	return socket
 }
 
-// oncallAgent is the agent of fake_test.go with one more pod, whose story has a pull, and whose probe cri has failed.
+// oncallAgent is the agent of fake_test.go with one more pod, whose story has a pull.
 type oncallAgent struct{ *fakeAgent }
 
 var slow = &agentpb.Pod{Id: 9, Namespace: "shop", Name: "slow", Uid: "u-slow"}
