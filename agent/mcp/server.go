@@ -49,7 +49,8 @@ func New(answers Answers, o Options) *sdk.Server {
 	}
 	out := sdk.NewServer(about, &sdk.ServerOptions{
 		Instructions: instructions(o),
-		Capabilities: &sdk.ServerCapabilities{}, // what is added below, and nothing else
+		// The lists do not change while the server runs, and it sends no log.
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}, Prompts: &sdk.PromptCapabilities{}, Resources: &sdk.ResourceCapabilities{}},
 	})
 	addTools(out, s)
 	if o.Holds != nil {

@@ -177,6 +177,14 @@ func TestCauses(t *testing.T) {
 	}
 }
 
+// TestCapabilities: the server claims what it does: tools, prompts and resources, whose lists do not change.
+func TestCapabilities(t *testing.T) {
+	c := connect(t, given{}, Options{}).InitializeResult().Capabilities
+	if c.Tools == nil || c.Prompts == nil || c.Resources == nil || c.Logging != nil || c.Completions != nil || c.Tools.ListChanged || c.Resources.Subscribe || c.Resources.ListChanged {
+		t.Errorf("%+v", c)
+	}
+}
+
 // TestInstructions: an assistant learns of the recordings, and whether anything else is asked.
 func TestInstructions(t *testing.T) {
 	for _, x := range []struct {
