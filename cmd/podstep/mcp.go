@@ -32,8 +32,8 @@ commands do with -o json, in pages of at most 4 kB, and two prompts: for a stuck
 and for a pod that starts slowly.
 
 It only reads: without --allow-holds it has no way to hold a pod, to make a step
-fail, or to change anything in the cluster. What it asks is chosen here: no question of the assistant
-names a file, a kubeconfig or an address, and no answer shows one.
+fail, or to change anything in the cluster. What it asks is chosen here: no question
+of the assistant names a file, a kubeconfig or an address, and no answer shows one.
 
 With --file it answers from recordings, as podstep replay takes them, and from
 nothing else unless --socket, --kubeconfig or --context is also given.
