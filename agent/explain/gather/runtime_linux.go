@@ -89,9 +89,9 @@ func dialSocket(ctx context.Context, k *kubelets.Kubelet, socket string) (*grpc.
 		return nil, err
 	}
 	_ = once.Close()
-	return grpc.NewClient("passthrough:///runtime", grpc.WithTransportCredentials(insecure.NewCredentials()),
+	return grpc.NewClient("passthrough:///runtime", append(onlyLooks(), grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxReply)),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return k.DialSocket(ctx, socket) }))
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return k.DialSocket(ctx, socket) }))...)
 }
 
 // cri is one look at a runtime.
