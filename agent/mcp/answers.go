@@ -48,7 +48,7 @@ func (p *Paged) paged() *Paged { return p }
 
 // WhyQuestion asks why a pod is stuck.
 type WhyQuestion struct {
-	Pod       string `json:"pod,omitempty" jsonschema:"the pod as NAME or NAMESPACE/NAME; or an owner as KIND/NAME such as deployment/web; leave out for every pod that is not well"`
+	Pod       string `json:"pod,omitempty" jsonschema:"the pod as NAME or NAMESPACE/NAME; or another object as KIND/NAME: an owner such as deployment/web, node/NAME, namespace/NAME, pvc/NAME, service/NAME; leave out for every pod that is not well"`
 	Namespace string `json:"namespace,omitempty" jsonschema:"the namespace of the pod or owner, or the only namespace to look through"`
 	Recording string `json:"recording,omitempty" jsonschema:"the name of a recording to ask, as the server's instructions list them"`
 	Paged

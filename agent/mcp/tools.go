@@ -38,7 +38,7 @@ func add[Q any, P interface {
 func addTools(to *sdk.Server, s *server) {
 	add(to, s, toolAbout{
 		name: "why", title: "Why a pod is stuck",
-		text: `Says why a pod is stuck: findings, the first cause first, each with an id, a sentence, its certainty, evidence, what would refute it, the timer that runs, and what to do. Without a pod: every pod that is not well, grouped by cause. With KIND/NAME: why an owner has too few pods.`,
+		text: `Says why a pod is stuck: findings, the first cause first, each with an id, a sentence, its certainty, evidence, what would refute it, the timer that runs, and what to do. Without a pod: every pod that is not well, grouped by cause. With KIND/NAME: why an owner has too few pods, or what is wrong with a node, a namespace, a claim (pvc) or a service, and with its pods.`,
 	}, s.answers.Why)
 	add(to, s, toolAbout{
 		name: "pods", title: "What every pod is doing",

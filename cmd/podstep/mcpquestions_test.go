@@ -22,7 +22,7 @@ func TestQuestions(t *testing.T) {
 		{"Which pods are stuck?", woven, "pods", nil, []string{
 			`"name":"crashloop"`, `"name":"missing"`, `"name":"no-image"`, `"state":"stuck"`, `"name":"job-rkck4"`, `"state":"done"`}},
 		{"What is wrong on this node?", woven, "why", nil, []string{
-			`"looked":4,"stuck":3`, `"id":"image.unreachable"`, `"id":"volumes.waiting"`, `"id":"unexplained"`}},
+			`"looked":4,"stuck":3`, `"id":"image.unreachable"`, `"id":"volumes.configMapMissing"`, `"id":"start.crashes"`}},
 		{"Why does no-image not start?", woven, "why", args{"pod": "no-image"}, []string{
 			"The node gets no connection to the registry of busybox:no-such-tag", `"confidence":"certain"`}},
 		{"Since when?", woven, "why", args{"pod": "no-image"}, []string{`"state":"stuck","phase":"creating","since":"2026-11-21T11:44:08.419391714Z"`}},
@@ -32,7 +32,7 @@ func TestQuestions(t *testing.T) {
 		{"What did the runtime answer?", woven, "trace", args{"pods": "no-image", "steps": []string{"cri.PullImage"}, "filter": "err", "last": 1}, []string{
 			`"step":"cri.PullImage"`, "dial tcp 127.0.0.1:1: connect: connection refused", `"seq":4520`}},
 		{"What does missing wait for?", woven, "why", args{"pod": "missing"}, []string{
-			"The kubelet waits until all volumes of the pod are attached and mounted", "unmounted volumes=[c]", "kubectl shows ContainerCreating and no event."}},
+			"the API server has no ConfigMap not-there", "volume c for not-there", "MountVolume.SetUp failed for volume"}},
 		{"How did the program of crashloop end, and how often?", both, "why", args{"pod": "crashloop"}, []string{
 			"ends by itself with exit code 1", "it has been restarted 3 times", `"id":"start.crashes"`}},
 		{"How do I see what it printed?", both, "why", args{"pod": "crashloop"}, []string{"kubectl logs crashloop -n default -c app --previous"}},
@@ -108,7 +108,7 @@ func TestBadQuestions(t *testing.T) {
 		{alone, "pods", args{"recording": "x"}, "this server has none"},
 		{alone, "trace", nil, "without an agent, why asks the API server"},
 		{alone, "why", nil, "the person who starts podstep mcp names one"},
-		{alone, "why", args{"pod": "service/web"}, "the tool why explains pods and what owns them"},
+		{alone, "why", args{"pod": "hpa/web"}, "the tool why explains pods, what owns them"},
 	} {
 		r := x.of.call(t, x.tool, x.args)
 		text := textOf(t, r)
