@@ -11,9 +11,16 @@ import (
 // module is the path of podstep's module. The lab's module is below it, and is tagged with the same version.
 const module = "github.com/podstep/podstep"
 
-// Own returns podstep's version in this program, as the go command recorded it: the tag that was built, such as v0.1.0,
-// or a version made of the commit, such as v0.0.0-20261122101341-90e25be5cc2b, or "(devel)" if it recorded none.
+// stamped is the version of a release, such as v0.1.0. The linker sets it (release/build.go); elsewhere it is empty.
+var stamped string
+
+// Own returns podstep's version in this program: the one that a release has linked in, or else as the go command recorded
+// it: the tag that was built, such as v0.1.0, or a version made of the commit, such as
+// v0.0.0-20261122101341-90e25be5cc2b, or "(devel)" if it recorded none.
 func Own() string {
+	if stamped != "" {
+		return stamped
+	}
 	if b, ok := debug.ReadBuildInfo(); ok {
 		return recorded(b)
 	}

@@ -22,3 +22,15 @@ func TestRecorded(t *testing.T) {
 		}
 	}
 }
+
+// TestStamped: the version that a release links in is the one.
+func TestStamped(t *testing.T) {
+	if Own() == "v9.8.7" {
+		t.Fatal("it has this version before it is stamped")
+	}
+	stamped = "v9.8.7"
+	defer func() { stamped = "" }()
+	if got := Own(); got != "v9.8.7" {
+		t.Errorf("the version is %q", got)
+	}
+}

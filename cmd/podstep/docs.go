@@ -8,18 +8,24 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
+
+	"github.com/podstep/podstep/agent/version"
 )
 
-// docs is for people who build podstep. cobra's own writer would need two more modules for a
-// page of Markdown.
+// docs is for people who build podstep, and for the release tool, which packs the manual pages.
 func (a *app) docs() *cobra.Command {
-	return &cobra.Command{
-		Use:    "docs DIR",
-		Short:  "Write the pages of docs/cli",
+	var man bool
+	cmd := &cobra.Command{
+		Use:    "docs [--man] DIR",
+		Short:  "Write the pages of docs/cli, or the manual pages",
 		Hidden: true,
 		Args:   arguments(1, 1, "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if man {
+				return manPages(cmd.Root(), args[0])
+			}
 			for name, page := range docPages(cmd.Root()) {
 				if err := os.WriteFile(filepath.Join(args[0], name), page, 0o644); err != nil {
 					return fmt.Errorf("write docs: %w", err)
@@ -28,7 +34,25 @@ func (a *app) docs() *cobra.Command {
 			return nil
 		},
 	}
+	cmd.Flags().BoolVar(&man, "man", false, "write manual pages, of the date in $SOURCE_DATE_EPOCH")
+	return cmd
 }
+
+// manPages writes a manual page for each command into the directory.
+func manPages(root *cobra.Command, dir string) error {
+	eachCommand(root, func(c *cobra.Command) {
+		c.InitDefaultHelpFlag()
+		// cobra reads the texts as Markdown, which would take [-o json] and *.log apart.
+		c.Long = markdownEscapes.Replace(c.Long)
+	})
+	header := &doc.GenManHeader{Section: "1", Source: "podstep " + version.Own(), Manual: "podstep"}
+	if err := doc.GenManTree(root, header, dir); err != nil {
+		return fmt.Errorf("write manual pages: %w", err)
+	}
+	return nil
+}
+
+var markdownEscapes = strings.NewReplacer(`\`, `\\`, "*", `\*`, "_", `\_`, "`", "\\`", "<", `\<`, "[", `\[`)
 
 // docPages returns the pages by file name.
 func docPages(root *cobra.Command) map[string][]byte {

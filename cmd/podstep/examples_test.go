@@ -11,7 +11,7 @@ import (
 
 // TestAttachExamples: podstep takes the commands in docs/examples/attach.
 func TestAttachExamples(t *testing.T) {
-	unit, err := os.ReadFile("../../docs/examples/attach/podstep-attach.service")
+	unit, err := os.ReadFile("../../docs/examples/attach/podstep.service")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -83,15 +83,14 @@ func publish(t *testing.T, proxy string, version module.Version) {
 	}
 }
 
-// filesOf returns the files of the root module that git has. The files of the lab are in a
-// module of their own.
+// filesOf returns the files of the root module that git has. The lab and the release tool are modules of their own.
 func filesOf(t *testing.T, root string) (files []zip.File) {
 	t.Helper()
 	list := exec.Command("git", "ls-files", "--cached", "--others", "--exclude-standard")
 	list.Dir = root
 	for _, name := range strings.Split(strings.TrimSpace(output(t, list)), "\n") {
 		_, err := os.Lstat(filepath.Join(root, name))
-		if err == nil && !strings.HasPrefix(name, "lab/") {
+		if err == nil && !strings.HasPrefix(name, "lab/") && !strings.HasPrefix(name, "release/") {
 			files = append(files, file{root, name})
 		}
 	}

@@ -114,7 +114,7 @@ func unitsRestart(t *testing.T, n *node) {
 		}
 	}
 	// The restarted runtime has made another socket.
-	n.must("systemctl stop podstep-attach")
+	n.must("systemctl stop podstep")
 	before := a.before
 	if a.before = n.must(runtimeSocket); afterInode(a.before) != afterInode(before) {
 		t.Errorf("the runtime's socket was %s and is %s", before, a.before)
@@ -133,7 +133,7 @@ func killed(t *testing.T, n *node) {
 	// The kernel detaches all uprobes before it lets the process go.
 	n.until("ended: podstep", "[ ! -e /proc/"+podstep+" ]")
 	t.Logf("podstep had ended %v after it was killed", time.Since(begin).Round(100*time.Millisecond))
-	n.until("started again: podstep", "systemctl is-active -q podstep-attach")
+	n.until("started again: podstep", "systemctl is-active -q podstep")
 	n.checkSeen(t, "after-kill")
 	n.deletePod("killed")
 
@@ -172,7 +172,7 @@ func inside(t *testing.T, n *node) {
 	// Neither podstep nor its hold process nor podstep restore is there to let this pod go.
 	n.dropIn("once", "Restart=no\nExecStopPost=")
 	n.hold("leased", "sync.pod")
-	n.must("pkill -KILL -f '^podstep holder$'; systemctl kill --kill-whom=main --signal=KILL podstep-attach")
+	n.must("pkill -KILL -f '^podstep holder$'; systemctl kill --kill-whom=main --signal=KILL podstep")
 	t.Logf("podstep and its hold process killed, pod leased was Ready after %v", n.readyAfter("leased"))
 	a.gone()
 	n.deletePod("leased")

@@ -73,7 +73,7 @@ func secondDisk(t *testing.T, kubeconfig string) string {
 	for from, to := range map[string]string{
 		labtest.Bin(t, "kubelet"):                           "usr/bin/kubelet",
 		labtest.Bin(t, "podstep"):                           "usr/local/bin/podstep",
-		"../../docs/examples/attach/podstep-attach.service": "etc/systemd/system/podstep-attach.service",
+		"../../docs/examples/attach/podstep.service": "etc/systemd/system/podstep.service",
 	} {
 		copyFile(t, from, filepath.Join(root, to))
 	}
@@ -145,7 +145,7 @@ func (n *node) For(t *testing.T) *node {
 
 // unitsSince returns the output of the units since a second.
 func (n *node) unitsSince(second string) string {
-	out, err := n.run("for of in -k '-u podstep-attach' '-u containerd' '-u kubelet'; do journalctl --no-pager -q -n 40 --since @" + second + " $of; done")
+	out, err := n.run("for of in -k '-u podstep' '-u containerd' '-u kubelet'; do journalctl --no-pager -q -n 40 --since @" + second + " $of; done")
 	return fmt.Sprintf("what the units printed: %v\n%s", err, out)
 }
 

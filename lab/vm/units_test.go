@@ -33,7 +33,7 @@ func (n *node) attach(t *testing.T, flags ...string) *attached {
 	a := &attached{n: n, t: t, before: n.must(runtimeSocket)}
 	n.dropIn("flags", "ExecStart=\nExecStart=/usr/local/bin/podstep attach --no-tui --metrics :9090 "+strings.Join(flags, " "))
 	begin := time.Now()
-	n.must("systemctl start podstep-attach")
+	n.must("systemctl start podstep")
 	t.Logf("attached after %v", time.Since(begin).Round(100*time.Millisecond))
 	if now := n.must(runtimeSocket); afterInode(now) != afterInode(a.before) || now == a.before {
 		t.Errorf("the runtime's socket was %s; while podstep is attached %s is there", a.before, now)
@@ -49,7 +49,7 @@ func afterInode(socket string) string {
 // dropIn makes the unit differ from the example, until the drop-in is removed or the machine ends.
 func (n *node) dropIn(name, settings string) {
 	n.tb.Helper()
-	n.must(fmt.Sprintf(`dir=/run/systemd/system/podstep-attach.service.d
+	n.must(fmt.Sprintf(`dir=/run/systemd/system/podstep.service.d
 		mkdir -p $dir
 		printf '%%s\n' '[Service]' '%s' >$dir/%s.conf
 		systemctl daemon-reload`, settings, name))
@@ -59,7 +59,7 @@ func (n *node) dropIn(name, settings string) {
 func (a *attached) leave() {
 	a.t.Helper()
 	begin := time.Now()
-	a.n.must("systemctl stop podstep-attach")
+	a.n.must("systemctl stop podstep")
 	a.t.Logf("left after %v", time.Since(begin).Round(100*time.Millisecond))
 	a.gone()
 	if left := a.n.must("find /run/podstep ! -type d"); left != "" {
@@ -133,13 +133,13 @@ func (n *node) hold(name, step string) {
 // mainPID returns podstep's process number.
 func (n *node) mainPID() string {
 	n.tb.Helper()
-	return n.must("systemctl show -P MainPID podstep-attach")
+	return n.must("systemctl show -P MainPID podstep")
 }
 
 // kill kills podstep alone, as the kernel does when memory runs out.
 func (n *node) kill() {
 	n.tb.Helper()
-	n.must("systemctl kill --kill-whom=main --signal=KILL podstep-attach")
+	n.must("systemctl kill --kill-whom=main --signal=KILL podstep")
 }
 
 // readyAfter returns how long a pod took to become Ready.
