@@ -54,6 +54,14 @@ cross: ## podstep for other systems: builds all of them
 	@for s in $(SYSTEMS); do arch=$${s#*-}; \
 		GOOS=$${s%-*} GOARCH=$${arch%.exe} CGO_ENABLED=0 go build -tags $(TAGS) -ldflags "-s -w" -o $(BIN)/podstep-$$s ./cmd/podstep || exit 1; done
 
+.PHONY: release
+release: ## archives, packages, an image, a chart and manifests of podstep, into dist/; VERSION=0.1.0 (docs/release.md)
+	cd release && go run . --out $(abspath dist) $(if $(VERSION),--version $(VERSION))
+
+.PHONY: release-check
+release-check: ## makes the release of the commit twice, in two places and of nothing compiled, and compares all bytes
+	scripts/release-check.sh
+
 .PHONY: kubelet
 kubelet: ## an unmodified kubelet, to compare with
 	@mkdir -p $(BIN)
@@ -101,6 +109,7 @@ tools: ## gotestsum and staticcheck, in go.mod's versions
 test: ## unit tests: no root, no network
 	go test -vet=off -p 4 -tags $(TAGS) ./...
 	cd lab && go test -vet=off -p 4 -tags $(TAGS) ./...
+	cd release && go test -vet=off ./...
 
 .PHONY: test-install
 test-install: ## go install of podstep in a new home, from a module proxy of files
@@ -158,7 +167,7 @@ endef
 export MATRIX
 
 .PHONY: lint
-lint: tools ## formatting, vet and staticcheck of both modules
+lint: tools ## formatting, vet and staticcheck of all modules
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet -tags $(NODE_TAGS) ./...
 	go vet -tags $(SIM_TAGS) ./tui ./agent/attach/cluster
@@ -166,6 +175,7 @@ lint: tools ## formatting, vet and staticcheck of both modules
 	cd lab && go vet -tags $(NODE_TAGS) ./...
 	cd lab && go vet -tags $(SIM_TAGS) . ./stuck
 	cd lab && echo "$$MATRIX" | $(OUT)/tools/staticcheck -matrix ./...
+	cd release && go vet ./... && $(OUT)/tools/staticcheck ./...
 
 .PHONY: generate
 generate: ## make all generated files again: protocol, docs pages

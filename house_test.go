@@ -1,5 +1,5 @@
 // Package podstep holds the laws of the house: what may import what, how large a file and a function may be, which
-// words and sentences the code does without, and that both modules are built of the same versions.
+// words and sentences the code does without, and that podstep and its lab are built of the same versions.
 package podstep
 
 import (
@@ -20,8 +20,9 @@ import (
 
 const module = "github.com/podstep/podstep"
 
-// modules are the directories of the modules of this repository: podstep, and the lab, which alone needs Kubernetes.
-var modules = []string{".", "lab"}
+// modules are the directories of the modules of this repository: podstep, the lab, which alone needs Kubernetes, and the
+// tool that makes a release, which alone needs what packs.
+var modules = []string{".", "lab", "release"}
 
 // tags are the build tags that some packages have all their files under.
 const tags = "node,sim,critest,bench,harmless,pictures,vm"
@@ -36,7 +37,7 @@ type listed struct {
 	GoFiles    []string
 }
 
-// list returns what the go command knows of the packages of both modules, by their paths in the repository.
+// list returns what the go command knows of the packages of all modules, by their paths in the repository.
 func list(t *testing.T) map[string]listed {
 	t.Helper()
 	all, err := listOnce()
@@ -76,8 +77,9 @@ func listInto(all map[string]listed, dir string) error {
 	}
 }
 
-// TestVersions checks that both modules are built of the same versions of what they share: else most of it would be
-// compiled twice, and the kubelet's side of podstep would be another than the screen's.
+// TestVersions checks that podstep and the lab are built of the same versions of what they share: else most of it would be
+// compiled twice, and the kubelet's side of podstep would be another than the screen's. The release tool shares no package
+// of podstep, and has versions of its own.
 func TestVersions(t *testing.T) {
 	root, lab := versions(t, "."), versions(t, "lab")
 	shared := 0

@@ -34,6 +34,7 @@ var rooms = []room{
 	{name: "walk", at: []string{"docs/tours", "tui/tours"}, uses: []string{"catalogue"}},
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
 	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "why", "mcp", "attach", "walk", "screen"}},
+	{name: "release", at: []string{"release"}},
 	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "client", "agent"}},
 	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "lab"}},
 }

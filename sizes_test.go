@@ -47,7 +47,7 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// sources returns the Go files of both modules that are written by hand, by path.
+// sources returns the Go files of all modules that are written by hand, by path.
 func sources(t *testing.T) map[string][]byte {
 	t.Helper()
 	all := map[string][]byte{}

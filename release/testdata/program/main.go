@@ -1,0 +1,4 @@
+// Command program stands for podstep in tests.
+package main
+
+func main() {}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Makes the release of the commit twice, and compares all bytes. The two differ in whatever must not matter: the directory,
+# the time, the times and modes of the sources, the language, and what the go command has compiled before (nothing). It
+# takes some minutes for each.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+epoch=$(git log -1 --format=%ct)
+
+# made NAME UMASK DATE LOCALE: makes a release of the commit in a directory of its own.
+made() {
+	umask "$2"
+	mkdir -p "$work/$1/src"
+	git archive HEAD | tar -x -C "$work/$1/src"
+	find "$work/$1/src" -exec touch -d "$3" {} +
+	(cd "$work/$1/src/release" && GOCACHE=$work/$1/cache GOFLAGS='' SOURCE_DATE_EPOCH=$epoch LC_ALL=$4 go run . --out "$work/$1/dist" ${VERSION:+--version "$VERSION"})
+	rm -rf "$work/$1/cache"
+}
+(made one 022 2020-02-02 C)
+(made a/longer/path/two 077 2026-01-01 C.UTF-8)
+
+cd "$work"
+(cd one/dist && sha256sum --quiet -c SHA256SUMS)
+diff -r one/dist a/longer/path/two/dist
+echo "both releases have the same $(ls one/dist | wc -l) files:"
+cat one/dist/SHA256SUMS
