@@ -18,6 +18,9 @@ import (
 // unitFile is podstep's systemd unit, for people who copy it.
 const unitFile = "docs/examples/attach/podstep.service"
 
+// manDir has the manual pages of a system.
+const manDir = "/usr/share/man/man1/"
+
 const (
 	summary     = "shows how pods move through the kubelet, and holds single pods"
 	description = `podstep shows each pod move through the real kubelet of a node, from the
@@ -93,8 +96,12 @@ func (r *release) contents(t target, format string) (files.Contents, error) {
 		all = append(all, &files.Content{Source: source, Destination: destination, FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: mode, MTime: r.made}})
 	}
 	add(0o755, r.program(t), "/usr/bin/podstep")
-	add(0o777, "podstep", "/usr/bin/kubectl-podstep")
-	all[1].Type = files.TypeSymlink
+	link := func(target, path string) {
+		add(0o777, target, path)
+		all[len(all)-1].Type = files.TypeSymlink
+	}
+	link("podstep", "/usr/bin/kubectl-podstep") // for "kubectl podstep"
+	link("podstep.1.gz", manDir+"kubectl-podstep.1.gz")
 	zsh := map[string]string{"deb": "/usr/share/zsh/vendor-completions/_podstep"}[format]
 	if zsh == "" {
 		zsh = "/usr/share/zsh/site-functions/_podstep"
@@ -130,7 +137,7 @@ func (r *release) packageTexts(t target, format string) (map[string][]byte, erro
 		return nil, err
 	}
 	for _, page := range pages {
-		all["/usr/share/man/man1/"+filepath.Base(page.name)+".gz"] = gzipped(page.data)
+		all[manDir+filepath.Base(page.name)+".gz"] = gzipped(page.data)
 	}
 	copies := map[string]string{"NOTICE": "/usr/share/doc/podstep/NOTICE", "README.md": "/usr/share/doc/podstep/README.md", "docs/attach.md": "/usr/share/doc/podstep/attach.md"}
 	switch format {
