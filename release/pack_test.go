@@ -272,7 +272,7 @@ func TestDeb(t *testing.T) {
 
 	heads, texts = unpack(t, uncompressed(t, members["data.tar.gz"]))
 	want := map[string]string{"usr/bin/podstep": "-rwxr-xr-x", "usr/bin/kubectl-podstep": "Lrwxrwxrwx", "usr/share/man/man1/kubectl-podstep.1.gz": "Lrwxrwxrwx"}
-	for _, name := range strings.Fields(`lib/systemd/system/podstep.service share/man/man1/podstep.1.gz share/man/man1/podstep-why.1.gz
+	for _, name := range strings.Fields(`lib/systemd/system/podstep.service lib/systemd/system-preset/50-podstep.preset share/man/man1/podstep.1.gz share/man/man1/podstep-why.1.gz
 		share/bash-completion/completions/podstep share/zsh/vendor-completions/_podstep share/fish/vendor_completions.d/podstep.fish
 		share/doc/podstep/copyright share/doc/podstep/changelog.gz share/doc/podstep/CHANGELOG.md.gz share/doc/podstep/NOTICE share/doc/podstep/README.md share/doc/podstep/attach.md`) {
 		want["usr/"+name] = "-rw-r--r--"

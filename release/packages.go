@@ -167,6 +167,9 @@ func (r *release) packageTexts(t target, format string) (map[string][]byte, erro
 		if all["/usr/lib/systemd/system/podstep.service"], err = packagedUnit(unit); err != nil {
 			return nil, err
 		}
+		if all["/usr/lib/systemd/system-preset/50-podstep.preset"], err = r.read("release/packaging/50-podstep.preset"); err != nil {
+			return nil, err
+		}
 	}
 	return all, nil
 }
