@@ -59,7 +59,7 @@ release: ## archives, packages, an image, a chart and manifests of podstep, into
 	cd release && go run . --out $(abspath dist) $(if $(VERSION),--version $(VERSION))
 
 .PHONY: release-check
-release-check: ## makes the release of the commit twice, in two places and of nothing compiled, and compares all bytes
+release-check: ## makes the release of the commit twice, in two places, once of nothing compiled, and compares all bytes
 	scripts/release-check.sh
 
 .PHONY: kubelet

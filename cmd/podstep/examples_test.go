@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	appsv1 "k8s.io/api/apps/v1"
 	v1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 )
@@ -30,7 +31,17 @@ func TestAttachExamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	commands = append(commands, pod.Spec.Containers[0].Command)
-	if len(commands) != 3 {
+	text, err = os.ReadFile("../../docs/examples/attach/daemonset.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var set appsv1.DaemonSet
+	if err := yaml.UnmarshalStrict(text, &set); err != nil {
+		t.Fatal(err)
+	}
+	container := set.Spec.Template.Spec.Containers[0]
+	commands = append(commands, append(container.Command, container.Args...))
+	if len(commands) != 4 {
 		t.Fatalf("there are %v", commands)
 	}
 	for _, c := range commands {

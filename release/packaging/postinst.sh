@@ -1,6 +1,6 @@
 #!/bin/sh
-# The unit is not enabled here. A podstep that is attached is started again: it takes over the relay process of the old
-# one, so that no call of the kubelet is lost.
+# The unit is not enabled here. If it runs, podstep ends in order, which gives the path of the runtime's socket back, and
+# the new podstep attaches.
 set -e
 if [ -d /run/systemd/system ]; then
 	systemctl daemon-reload
