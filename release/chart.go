@@ -27,7 +27,7 @@ func chartVersion(repo string) (string, error) {
 		return "", fmt.Errorf("read Chart.yaml: %w", err)
 	}
 	if meta.Version == "" || meta.Version != meta.AppVersion {
-		return "", fmt.Errorf("Chart.yaml has version %q and appVersion %q: they must be one", meta.Version, meta.AppVersion)
+		return "", fmt.Errorf("the chart has version %q and appVersion %q: they must be one", meta.Version, meta.AppVersion)
 	}
 	return meta.Version, nil
 }
@@ -57,7 +57,7 @@ func (r *release) chart() error {
 		return err
 	}
 	if !bytes.Contains(plain, []byte(imageRepository+":"+r.source)) {
-		return fmt.Errorf("%s has not the version of the chart, %s: run go test -run TestChart -update .", plainFile, r.source)
+		return fmt.Errorf("%s has not the version of the chart, %s: run go test -run TestChart -update", plainFile, r.source)
 	}
 	return r.write("podstep-"+r.version+".yaml", r.released(plain))
 }
