@@ -16,6 +16,7 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/layout"
 	"github.com/google/go-containerregistry/pkg/v1/validate"
 	"github.com/santhosh-tekuri/jsonschema/v6"
+	"helm.sh/helm/v3/pkg/chart/loader"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"sigs.k8s.io/yaml"
@@ -256,7 +257,11 @@ func TestFormulaAndExpression(t *testing.T) {
 
 // TestReleasedChart: the chart and the plain YAML have the version of the release everywhere.
 func TestReleasedChart(t *testing.T) {
-	heads, texts := unpack(t, uncompressed(t, published(t, "podstep-0.9.0-rc.1.tgz")))
+	text := published(t, "podstep-0.9.0-rc.1.tgz")
+	if c, err := loader.LoadArchive(strings.NewReader(text)); err != nil || c.Name() != "podstep" || c.AppVersion() != "0.9.0-rc.1" {
+		t.Errorf("Helm does not load the chart: %v", err)
+	}
+	heads, texts := unpack(t, uncompressed(t, text))
 	checkModes(t, heads, map[string]string{
 		"podstep/Chart.yaml": "-rw-r--r--", "podstep/values.yaml": "-rw-r--r--", "podstep/values.schema.json": "-rw-r--r--",
 		"podstep/templates/daemonset.yaml": "-rw-r--r--", "podstep/templates/NOTES.txt": "-rw-r--r--",

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/blakesmith/ar"
+	"github.com/sassoftware/go-rpmutils"
 )
 
 // madeAt is the time of the tests' releases.
@@ -134,7 +135,7 @@ func TestFiles(t *testing.T) {
 // TestSameBytes: a release that is made elsewhere, of files of another time and mode, has the same bytes.
 func TestSameBytes(t *testing.T) {
 	first := packed(t)
-	second, err := packInto(filepath.Join(dir, "elsewhere", "second"), time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC))
+	second, err := packInto(filepath.Join(t.TempDir(), "elsewhere"), time.Date(2020, 2, 3, 4, 5, 6, 0, time.UTC))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,6 +285,43 @@ func TestDeb(t *testing.T) {
 	unit := texts["usr/lib/systemd/system/podstep.service"]
 	if !strings.Contains(unit, "\nExecStart=/usr/bin/podstep attach --no-tui") || strings.Contains(unit, "/usr/local") {
 		t.Errorf("the unit does not run the package's podstep:\n%s", unit)
+	}
+}
+
+// TestRpm: Fedora's package has the same, and owns its directories, which rpm would leave otherwise.
+func TestRpm(t *testing.T) {
+	head, err := rpmutils.ReadHeader(strings.NewReader(published(t, "podstep_0.9.0-rc.1_linux_arm64.rpm")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for tag, want := range map[int]string{
+		rpmutils.NAME: "podstep", rpmutils.VERSION: "0.9.0~rc.1", rpmutils.ARCH: "aarch64", rpmutils.LICENSE: "Apache-2.0", rpmutils.BUILDHOST: "localhost",
+	} {
+		if got, err := head.GetString(tag); err != nil || got != want {
+			t.Errorf("tag %d is %q, want %q: %v", tag, got, want, err)
+		}
+	}
+	// Modes are as in stat(2): a directory is 04, a file 010, a link 012.
+	want := map[string]int{"/usr/bin/podstep": 0o100755, "/usr/bin/kubectl-podstep": 0o120000, "/usr/share/doc/podstep": 0o40755, "/usr/share/licenses/podstep": 0o40755}
+	for _, name := range strings.Fields(`lib/systemd/system/podstep.service lib/systemd/system-preset/50-podstep.preset share/man/man1/podstep.1.gz share/licenses/podstep/LICENSE
+		share/zsh/site-functions/_podstep share/bash-completion/completions/podstep`) {
+		want["/usr/"+name] = 0o100644
+	}
+	all, err := head.GetFiles()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range all {
+		if mode, ok := want[f.Name()]; ok && f.Mode() != mode {
+			t.Errorf("%s has mode %o, want %o", f.Name(), f.Mode(), mode)
+		}
+		delete(want, f.Name())
+		if f.UserName() != "root" || f.GroupName() != "root" || int64(f.Mtime()) != madeAt.Unix() {
+			t.Errorf("%s is of %s:%s and of %d", f.Name(), f.UserName(), f.GroupName(), f.Mtime())
+		}
+	}
+	for name := range want {
+		t.Errorf("%s is missing", name)
 	}
 }
 

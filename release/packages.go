@@ -102,6 +102,12 @@ func (r *release) contents(t target, format string) (files.Contents, error) {
 	}
 	link("podstep", "/usr/bin/kubectl-podstep") // for "kubectl podstep"
 	link("podstep.1.gz", manDir+"kubectl-podstep.1.gz")
+	if format == "rpm" { // rpm removes only directories that a package owns
+		for _, dir := range []string{"/usr/share/doc/podstep", "/usr/share/licenses/podstep"} {
+			add(0o755, "", dir)
+			all[len(all)-1].Type = files.TypeDir
+		}
+	}
 	zsh := map[string]string{"deb": "/usr/share/zsh/vendor-completions/_podstep"}[format]
 	if zsh == "" {
 		zsh = "/usr/share/zsh/site-functions/_podstep"
@@ -111,7 +117,7 @@ func (r *release) contents(t target, format string) (files.Contents, error) {
 	} {
 		add(0o644, filepath.Join(r.stage, "completions", name), destination)
 	}
-	written, err := r.packageTexts(t, format)
+	written, err := r.packageTexts(format)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +136,7 @@ func (r *release) contents(t target, format string) (files.Contents, error) {
 }
 
 // packageTexts returns the texts of a package by their paths: manual pages, the unit, licences, what has changed.
-func (r *release) packageTexts(t target, format string) (map[string][]byte, error) {
+func (r *release) packageTexts(format string) (map[string][]byte, error) {
 	all := map[string][]byte{}
 	pages, err := entriesIn(r.stage, "man")
 	if err != nil {
