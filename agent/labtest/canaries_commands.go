@@ -29,6 +29,7 @@ var swept = map[string]struct {
 	"podstep break rm":   {args: [][]string{{"break", "rm", "1", "-o", "yaml"}}},
 	"podstep attach":     {why: "TestCanaries looks at all that it prints"},
 	"podstep mcp":        {why: "assistant asks it"},
+	"podstep dap":        {why: "TestSimCanaries of agent/dap looks at a whole dialogue with an editor"},
 	"podstep restore":    {why: "it speaks of processes and paths alone"},
 	"podstep lab":        {why: "it starts podstep-lab, which knows the pods' secrets because it makes them"},
 	"podstep completion": {why: "it prints scripts for shells"},

@@ -1,0 +1,195 @@
+package dap
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/go-dap"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/story/history"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/source"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// stop is where a pod is stopped.
+type stop struct {
+	at   int // the position in the history as of which the pod is shown
+	span int // the call, or history.None
+	// on is enter, exit, or inside; held has what the agent reports of the hold, as of begun.
+	on    string
+	held  *agentpb.HoldInfo
+	begun time.Time
+	err   string // of the call, at its exit
+}
+
+// left returns how long it takes until the agent lets the pod go by itself.
+func (s *stop) left() time.Duration {
+	in, _ := s.held.End()
+	return max(0, time.Until(s.begun.Add(in)))
+}
+
+// frame is one frame of a pod.
+type frame struct {
+	place int
+	stop  *stop
+	span  int  // the call; history.None: the frame is no step
+	top   bool // the innermost step
+	// goroutine: it is a frame of the goroutine's stack, with this number in it.
+	goroutine bool
+	number    uint32
+}
+
+// looker asks a debugger about the goroutine of a held pod.
+type looker func(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
+
+// stackTrace answers with the steps that are under way for a pod, the innermost first. Its worker is at the bottom.
+func (s *session) stackTrace(r *dap.StackTraceRequest) error {
+	place := r.Arguments.ThreadId
+	if err := s.known(place); err != nil {
+		return err
+	}
+	stop := s.target.stop(place)
+	if stop == nil {
+		return errorf("%s is not held; pause holds it at its next step", s.target.story().name(place))
+	}
+	frames := s.stepFrames(place, stop)
+	look := s.target.look()
+	if look == nil || stop.held == nil {
+		s.answerStack(r, frames)
+		return nil
+	}
+	only := s.target.story().only(place)
+	return s.later(r, func() (dap.Message, error) {
+		answer, err := look(s.ctx, &agentpb.LookRequest{Pods: only})
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.target == nil || s.target.stop(place) != stop {
+			return nil, errorf("the pod went on while its frames were read")
+		}
+		s.answerStack(r, append(frames, s.goFrames(place, stop, answer, err)...))
+		return nil, nil
+	})
+}
+
+// answerStack sends the frames that the editor asks for.
+func (s *session) answerStack(r *dap.StackTraceRequest, all []dap.StackFrame) {
+	from := min(max(0, r.Arguments.StartFrame), len(all))
+	to := len(all)
+	if n := r.Arguments.Levels; n > 0 {
+		to = min(to, from+n)
+	}
+	s.out.put(&dap.StackTraceResponse{Response: done(r), Body: dap.StackTraceResponseBody{StackFrames: all[from:to], TotalFrames: len(all)}})
+}
+
+// maxFrames bounds the frames of a pod: calls of the kubelet nest far less.
+const maxFrames = 100
+
+// stepFrames returns a frame for each step that is under way.
+func (s *session) stepFrames(place int, at *stop) (out []dap.StackFrame) {
+	st := s.target.story()
+	var child *history.Span
+	for ref := at.span; len(out) < maxFrames; {
+		sp := st.h.Span(ref)
+		if sp == nil {
+			break
+		}
+		f := &frame{place: place, stop: at, span: ref, top: child == nil}
+		step := st.h.Step(sp.Step)
+		shown := dap.StackFrame{Id: s.refs.add(ref2(place, f)), Name: words.Clean(step.Name), Line: 0, Column: 0}
+		if f.top && at.on == "exit" {
+			shown.Name += " (exit)"
+		}
+		shown.Source, shown.Line = st.sourceAt(step, child, at, f.top)
+		if shown.Line > 0 {
+			shown.Column = 1
+		}
+		if shown.Source == nil {
+			shown.PresentationHint = "subtle"
+		}
+		out = append(out, shown)
+		child, ref = sp, sp.Parent
+	}
+	label := &frame{place: place, stop: at, span: history.None, top: len(out) == 0}
+	return append(out, dap.StackFrame{Id: s.refs.add(ref2(place, label)), Name: "pod " + st.name(place), PresentationHint: "label"})
+}
+
+func ref2(place int, f *frame) ref { return ref{place: place, frame: f} }
+
+// sourceAt returns the line of a step's function at which a pod is: where it calls the step that the frame above is of,
+// or its beginning or end. The source is nil if podstep has none for the step.
+func (st *story) sourceAt(step *history.Step, child *history.Span, at *stop, top bool) (*dap.Source, int) {
+	e, ok := source.Of(step.Name)
+	if !ok {
+		return nil, 0
+	}
+	line := e.Func
+	switch {
+	case top && at.held.GetPlace() != nil:
+		line = int(at.held.GetPlace().GetLine())
+	case top && at.on == "exit" && !e.Cut:
+		line = e.Line + len(e.Lines) - 1
+	case child != nil:
+		line = st.callLine(&e, child)
+	}
+	return sourceOf(&e), line
+}
+
+// callLine returns the line at which a function makes a call: the one that the probe has read, or else the first from
+// which the source leads to the step.
+func (st *story) callLine(e *source.Excerpt, child *history.Span) int {
+	callee := st.h.Step(child.Step)
+	calls := e.Calls(callee.Name)
+	line := int(child.Line)
+	same := child.Enter != history.None && st.h.EpochAt(child.Enter).Info.GetKubeletVersion() == probes.KubernetesVersion
+	if callee.About != nil && callee.About.Closure != "" && len(calls) == 1 {
+		same = false // the line of a literal's closing brace
+	}
+	switch {
+	case same && line >= e.Func && line < e.Line+len(e.Lines):
+		return line
+	case len(calls) > 0:
+		return calls[0]
+	}
+	return e.Func
+}
+
+// goFrames returns the frames of the goroutine, below a label.
+func (s *session) goFrames(place int, at *stop, answer *agentpb.LookResponse, err error) []dap.StackFrame {
+	title := "goroutine of the kubelet"
+	if err != nil {
+		title = "no goroutine: " + textOf(err)
+	}
+	out := []dap.StackFrame{{Id: s.refs.add(ref2(place, &frame{place: place, stop: at, span: history.None})), Name: title, PresentationHint: "label"}}
+	for i, f := range answer.GetFrames() {
+		own := &frame{place: place, stop: at, span: history.None, goroutine: true, number: uint32(i)}
+		shown := dap.StackFrame{Id: s.refs.add(ref2(place, own)), Name: words.Clean(f.GetFunction()), Line: int(f.GetLine()), Column: 1, PresentationHint: "subtle"}
+		if e, ok := source.At(f.GetFunction(), f.GetFile(), int(f.GetLine())); ok {
+			shown.Source, shown.PresentationHint = sourceOf(&e), "normal"
+		} else {
+			shown.Source = &dap.Source{Name: words.Clean(f.Written()), Path: words.Clean(f.GetFile()), PresentationHint: "deemphasize"}
+		}
+		out = append(out, shown)
+	}
+	return out
+}
+
+// exceptionInfo answers with the error of the call at whose exit a pod is held.
+func (s *session) exceptionInfo(r *dap.ExceptionInfoRequest) error {
+	if err := s.known(r.Arguments.ThreadId); err != nil {
+		return err
+	}
+	at := s.target.stop(r.Arguments.ThreadId)
+	if at == nil || at.err == "" {
+		return errorf("%s is not held at a call that failed", s.target.story().name(r.Arguments.ThreadId))
+	}
+	step := ""
+	if sp := s.target.story().h.Span(at.span); sp != nil {
+		step = s.target.story().h.Step(sp.Step).Name
+	}
+	s.out.put(&dap.ExceptionInfoResponse{Response: done(r), Body: dap.ExceptionInfoResponseBody{
+		ExceptionId: words.Clean(step), Description: lines(at.err), BreakMode: "always",
+	}})
+	return nil
+}
