@@ -38,11 +38,11 @@ func capabilities() dap.Capabilities {
 		SupportsSteppingGranularity:           true,
 		SupportsSingleThreadExecutionRequests: true,
 		ExceptionBreakpointFilters: []dap.ExceptionBreakpointsFilter{
-			{Filter: filterFailed, Label: "Failed call", Description: "Stops a pod as a call to the container runtime fails for it", SupportsCondition: true,
+			{Filter: filterFailed, Label: "Failed call", Description: "Stops a pod as a call to the container runtime, or the step that made it, returns an error", SupportsCondition: true,
 				ConditionDescription: "a filter such as pod~web-*"},
 			{Filter: filterSync, Label: "Sync error", Description: "Stops a pod as a turn of its worker fails", SupportsCondition: true,
 				ConditionDescription: "a filter such as pod~web-*"},
-			{Filter: filterSlow, Label: "Slow call", Description: "Stops a pod as a call to the container runtime ends that took longer than 10s", SupportsCondition: true,
+			{Filter: filterSlow, Label: "Slow call", Description: "Stops a pod as a call to the container runtime, or the step that made it, ends after more than 10s", SupportsCondition: true,
 				ConditionDescription: "a duration, such as 5s"},
 		},
 	}

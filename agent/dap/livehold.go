@@ -55,6 +55,10 @@ func (l *live) held(r *history.Record) {
 	p := l.pod(r.Pod)
 	p.asked = nil // whatever was nearer has stopped it
 	p.stops = append(p.stops, h)
+	if p.shown {
+		l.s.output(console, "%s is held %s too, on another goroutine", l.st.name(r.Pod), l.where(h))
+		return
+	}
 	l.show(p)
 }
 
@@ -92,7 +96,7 @@ func (l *live) show(p *pod) {
 	}
 	p.shown, p.at = true, time.Now()
 	l.s.output(console, "%s", text)
-	l.s.out.put(&dap.StoppedEvent{Event: event("stopped"), Body: body})
+	l.s.stopped(body)
 }
 
 // other returns another pod that the editor takes for stopped; nil: there is none.
@@ -165,7 +169,7 @@ func (l *live) goesOn(p *pod, why string) {
 	if p.shown {
 		p.shown = false
 		l.s.output(console, "%s goes on %s", l.st.name(p.place), words.Clean(why))
-		l.s.out.put(&dap.ContinuedEvent{Event: event("continued"), Body: dap.ContinuedEventBody{ThreadId: p.place}})
+		l.s.continued(p.place)
 	}
 	if len(p.stops) > 0 {
 		l.show(p)
@@ -259,5 +263,7 @@ func (l *live) adopt(h *agentpb.HoldInfo) {
 	own := &liveStop{seq: h.GetSeq(), why: reason.Cause(h).En}
 	own.stop = stop{at: l.st.h.End(), span: l.st.h.OpenCall(place, h.GetStep()), on: h.GetOn(), held: h, begun: time.Now(), err: h.GetError()}
 	p.stops = append(p.stops, own)
-	l.show(p)
+	if !p.shown {
+		l.show(p)
+	}
 }

@@ -233,6 +233,10 @@ func (s *session) setExceptionBreakpoints(r *dap.SetExceptionBreakpointsRequest)
 	s.out.put(&dap.SetExceptionBreakpointsResponse{Response: done(r), Body: dap.SetExceptionBreakpointsResponseBody{Breakpoints: s.set("exception", wanted)}})
 }
 
+// callStages are the stages of the calls to the container runtime, and of the steps that make them. At most calls a pod
+// can be held only in the step that made the call.
+var callStages = []string{"stage:cri", "stage:runtime", "stage:image"}
+
 // exceptionPoint returns the breakpoint of a filter.
 func (s *session) exceptionPoint(o dap.ExceptionFilterOptions) *point {
 	p := &point{key: o.FilterId + "\x00" + o.Condition, reason: "exception"}
@@ -251,14 +255,14 @@ func (s *session) exceptionPoint(o dap.ExceptionFilterOptions) *point {
 	}
 	switch o.FilterId {
 	case filterFailed:
-		p.patterns, p.rule.on = []string{"stage:cri"}, agentpb.On_ON_ERROR
+		p.patterns, p.rule.on = callStages, agentpb.On_ON_ERROR
 	case filterSync:
 		for _, step := range probes.MustLoad().OfRole(probes.RoleTurn) {
 			p.patterns = append(p.patterns, step.Name)
 		}
 		p.rule.on = agentpb.On_ON_ERROR
 	case filterSlow:
-		p.patterns, p.rule.on, p.rule.slower = []string{"stage:cri"}, agentpb.On_ON_EXIT, slower
+		p.patterns, p.rule.on, p.rule.slower = callStages, agentpb.On_ON_EXIT, slower
 	default:
 		p.fail(errorf("podstep has no exception filter %q", o.FilterId))
 	}

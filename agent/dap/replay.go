@@ -148,8 +148,12 @@ func (p *replay) configured() {
 		return
 	}
 	p.shows = true
+	description := "the recording of this pod begins here"
+	if p.atEnd {
+		description = "the recording of this pod ends here"
+	}
 	for _, t := range p.threads() {
-		p.s.out.put(&dap.StoppedEvent{Event: event("stopped"), Body: dap.StoppedEventBody{Reason: "entry", Description: "the recording of this pod begins or ends here", ThreadId: t.Id, AllThreadsStopped: true}})
+		p.s.stopped(dap.StoppedEventBody{Reason: "entry", Description: description, ThreadId: t.Id, AllThreadsStopped: true})
 		return
 	}
 }

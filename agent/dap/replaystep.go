@@ -36,7 +36,7 @@ func (p *replay) move(place int, how move, byLine bool) (after func(), err error
 		if hit != nil {
 			body.Reason, body.HitBreakpointIds = hit.reason, []int{hit.id}
 		}
-		p.s.out.put(&dap.StoppedEvent{Event: event("stopped"), Body: body})
+		p.s.stopped(body)
 	}, nil
 }
 

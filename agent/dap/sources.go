@@ -92,7 +92,7 @@ func (f *kubeletFile) path() string { return f.module + "@" + f.version + "/" + 
 
 // source returns the file for an editor, which asks for the text by its number.
 func (f *kubeletFile) source() *dap.Source {
-	return &dap.Source{Name: path.Base(f.file), Path: f.path(), SourceReference: f.ref, Origin: "the kubelet " + f.version}
+	return &dap.Source{Name: path.Base(f.file), Path: f.path(), SourceReference: f.ref, Origin: f.module + " " + f.version}
 }
 
 // text returns the file's lines, each in its place. Where podstep has no source, a comment stands for what is left out.
