@@ -18,14 +18,20 @@ const repl = "repl"
 // whyIn is how long the sources of why may take.
 const whyIn = 30 * time.Second
 
-// evaluate answers for an expression: why, print EXPRESSION, or a field of the frame's step.
+// evaluate answers for an expression: why, print EXPRESSION, a field of the frame's step, or break and clear.
 func (s *session) evaluate(r *dap.EvaluateRequest) error {
+	expression := strings.TrimSpace(r.Arguments.Expression)
+	verb, rest, _ := strings.Cut(expression, " ")
+	switch verb {
+	case "break":
+		return s.evaluateBreak(r, strings.TrimSpace(rest))
+	case "clear":
+		return s.evaluateClear(r, strings.TrimSpace(rest))
+	}
 	place, f, err := s.meant(r.Arguments.FrameId)
 	if err != nil {
 		return err
 	}
-	expression := strings.TrimSpace(r.Arguments.Expression)
-	verb, rest, _ := strings.Cut(expression, " ")
 	switch {
 	case verb == "why" && rest == "":
 		return s.evaluateWhy(r, place, f)
@@ -38,7 +44,7 @@ func (s *session) evaluate(r *dap.EvaluateRequest) error {
 			return nil
 		}
 	}
-	return errorf("podstep has no %q here; write why, print EXPRESSION, or a field of the step%s", words.Cut(expression, 60), s.fieldNames(f))
+	return errorf("podstep has no %q here; write why, print EXPRESSION, break STEP [CONDITION], clear [STEP], or a field of the step%s", words.Cut(expression, 60), s.fieldNames(f))
 }
 
 // meant returns the pod and the frame that an expression is about. Without a frame there must be only one pod, or one

@@ -96,6 +96,8 @@ type attachArguments struct {
 	Force bool `json:"force"`
 	// GoFrames adds the goroutine's frames to each stack. The kubelet stands still while they are read.
 	GoFrames bool `json:"goFrames"`
+	// Breakpoints are at steps, beside those that the editor sets.
+	Breakpoints []stepPoint `json:"breakpoints"`
 }
 
 // selector returns the pods that are meant.
@@ -145,7 +147,7 @@ func (s *session) attach(r *dap.AttachRequest) error {
 	if a.Socket == "" {
 		a.Socket = s.opts.Socket
 	}
-	return s.start(r, &dap.AttachResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newLive(ctx, s, sel, &a) })
+	return s.start(r, a.Breakpoints, &dap.AttachResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newLive(ctx, s, sel, &a) })
 }
 
 // launchArguments is the configuration of launch.
@@ -155,7 +157,8 @@ type launchArguments struct {
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
 	// StopAt is where the replay begins: "entry", the default, or "end".
-	StopAt string `json:"stopAt"`
+	StopAt      string      `json:"stopAt"`
+	Breakpoints []stepPoint `json:"breakpoints"`
 }
 
 // names is a text or a list of texts.
@@ -194,7 +197,7 @@ func (s *session) launch(r *dap.LaunchRequest) error {
 	if err != nil {
 		return err
 	}
-	return s.start(r, &dap.LaunchResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newReplay(ctx, s, sel, &a, r.Seq) })
+	return s.start(r, a.Breakpoints, &dap.LaunchResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newReplay(ctx, s, sel, &a, r.Seq) })
 }
 
 // readArguments reads the configuration of attach or launch. Editors add members of their own, which are left out.
@@ -209,7 +212,7 @@ func readArguments(text json.RawMessage, into any) error {
 }
 
 // start makes the target of the session, on a goroutine of its own: an agent may take long to answer, a file to be read.
-func (s *session) start(r dap.RequestMessage, answer dap.Message, open func(context.Context) (target, error)) error {
+func (s *session) start(r dap.RequestMessage, at []stepPoint, answer dap.Message, open func(context.Context) (target, error)) error {
 	s.starting = true
 	return s.later(r, func() (dap.Message, error) {
 		t, err := open(s.ctx)
@@ -224,6 +227,7 @@ func (s *session) start(r dap.RequestMessage, answer dap.Message, open func(cont
 			return nil, errorf("the session ended meanwhile")
 		}
 		s.target = t
+		s.setConfigured(at)
 		if _, replays := t.(*replay); replays {
 			s.out.put(&dap.CapabilitiesEvent{Event: event("capabilities"), Body: dap.CapabilitiesEventBody{Capabilities: dap.Capabilities{SupportsStepBack: true}}})
 		}

@@ -85,24 +85,23 @@ func (l *live) show(p *pod) {
 	body := l.stopped(p, first)
 	name := l.st.name(p.place)
 	text := fmt.Sprintf("%s is held %s (%s); it goes on by itself in %s, because of %s", name, l.where(first), words.Clean(first.why), words.Clock(first.left()), endText(first.held))
-	other := l.other(p)
-	p.second = other != nil && l.s.resumesSecond()
-	if other != nil {
-		body.PreserveFocusHint = true
-	}
+	front := l.front(p)
+	p.second = front != nil && l.s.resumesSecond()
+	// A person looks at the other pod, unless they have just moved this one.
+	body.PreserveFocusHint = front != nil && body.Reason != "step"
 	if p.second {
 		body.Reason = "pause"
-		text += fmt.Sprintf(". nvim-dap lets a second stopped thread go by itself; podstep shows this one as paused, and brings it to the front when %s goes on", l.st.name(other.place))
+		text += fmt.Sprintf(". nvim-dap lets a second stopped thread go by itself; podstep shows this one as paused, and brings it to the front when %s goes on", l.st.name(front.place))
 	}
 	p.shown, p.at = true, time.Now()
 	l.s.output(console, "%s", text)
 	l.s.stopped(body)
 }
 
-// other returns another pod that the editor takes for stopped; nil: there is none.
-func (l *live) other(p *pod) *pod {
+// front returns another pod that the editor takes for stopped, and not as a second one; nil: there is none.
+func (l *live) front(p *pod) *pod {
 	for place := 1; place < l.st.h.Pods(); place++ {
-		if o := l.pods[place]; o != nil && o != p && o.shown && len(o.stops) > 0 {
+		if o := l.pods[place]; o != nil && o != p && o.shown && !o.second && len(o.stops) > 0 {
 			return o
 		}
 	}
@@ -178,24 +177,14 @@ func (l *live) goesOn(p *pod, why string) {
 	l.next(p)
 }
 
-// next brings a pod to the front that was stopped as the second one.
+// next brings the first of the pods to the front that were stopped as second ones, if no other is there.
 func (l *live) next(than *pod) {
-	if l.other(than) != nil && !l.other(than).second {
+	if l.front(than) != nil {
 		return
 	}
 	for place := 1; place < l.st.h.Pods(); place++ {
 		if o := l.pods[place]; o != nil && o != than && o.second && len(o.stops) > 0 {
-			// While it is shown again, it is not one that is stopped already.
-			o.shown, o.second = false, false
-			for _, more := range l.pods {
-				if more.second {
-					more.shown = false
-				}
-			}
 			l.show(o)
-			for _, more := range l.pods {
-				more.shown = more.shown || more.second && len(more.stops) > 0
-			}
 			return
 		}
 	}

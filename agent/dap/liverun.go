@@ -48,7 +48,6 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 	p.asked, p.shown = asked, false
 	l.s.refs.drop(place)
 	return func() {
-		l.next(p)
 		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Step(l.ctx, req) })
 	}, nil
 }
@@ -109,7 +108,9 @@ func (l *live) wait(p *pod, asked *ask, do func() (*agentpb.HoldInfo, error)) {
 	l.s.output(important, "%s", textOf(err))
 	if len(p.stops) > 0 && !p.shown { // the step was refused
 		l.show(p)
+		return
 	}
+	l.next(p)
 }
 
 // arm sets a breakpoint at the agent.

@@ -139,8 +139,7 @@ func (s *session) set(group string, wanted []*point) []dap.Breakpoint {
 func (s *session) setFunctionBreakpoints(r *dap.SetFunctionBreakpointsRequest) {
 	var wanted []*point
 	for _, b := range r.Arguments.Breakpoints {
-		p := &point{key: strings.Join([]string{b.Name, b.Condition, b.HitCondition}, "\x00"), patterns: []string{b.Name}, reason: "function breakpoint"}
-		s.read(p, b.Condition, b.HitCondition)
+		p := s.pointAt(stepPoint{Step: b.Name, Condition: b.Condition, HitCondition: b.HitCondition})
 		if b.Name == "" {
 			p.fail(errorf("a function breakpoint is at a step, such as cri.RunPodSandbox; podstep steps lists them"))
 		}
