@@ -165,6 +165,7 @@ func (l *live) take(b *agentpb.Batch) {
 func (l *live) apply(r *history.Record) {
 	switch r.Header.Kind {
 	case agentpb.Kind_HOLD:
+		l.comes(r.Pod) // an editor that learns of a thread after its stop takes it for running
 		l.held(r)
 	case agentpb.Kind_RELEASE:
 		l.released(r)

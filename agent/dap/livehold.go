@@ -1,7 +1,6 @@
 package dap
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strconv"
@@ -174,7 +173,9 @@ func (l *live) goesOn(p *pod, why string) {
 		l.show(p)
 		return
 	}
-	l.next(p)
+	if p.asked == nil { // else it is about to stop at its next place
+		l.next(p)
+	}
 }
 
 // next brings the first of the pods to the front that were stopped as second ones, if no other is there.
@@ -213,11 +214,9 @@ func (l *live) configured() {
 
 // reconcile asks the agent which pods are held, after events were lost.
 func (l *live) reconcile() {
-	ctx, cancel := context.WithTimeout(l.ctx, answerIn)
-	defer cancel()
-	answer, err := l.c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
-	if err != nil {
-		return // the stream of events ends too, and has the error
+	answer := l.holds()
+	if answer == nil {
+		return
 	}
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
@@ -228,7 +227,7 @@ func (l *live) reconcile() {
 		}
 		had := len(p.stops)
 		p.stops = slices.DeleteFunc(p.stops, func(h *liveStop) bool {
-			return h.seq <= answer.GetSeq() && !slices.ContainsFunc(answer.GetHolds(), func(o *agentpb.HoldInfo) bool { return o.GetSeq() == h.seq })
+			return h.seq <= answer.GetSeq() && !isListed(h, answer)
 		})
 		if had != len(p.stops) {
 			l.goesOn(p, "; the event that says why was lost")
@@ -251,6 +250,7 @@ func (l *live) adopt(h *agentpb.HoldInfo) {
 	}
 	own := &liveStop{seq: h.GetSeq(), why: reason.Cause(h).En}
 	own.stop = stop{at: l.st.h.End(), span: l.st.h.OpenCall(place, h.GetStep()), on: h.GetOn(), held: h, begun: time.Now(), err: h.GetError()}
+	p.asked = nil
 	p.stops = append(p.stops, own)
 	if !p.shown {
 		l.show(p)

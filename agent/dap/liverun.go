@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/google/go-dap"
@@ -29,7 +30,7 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 	case how == moveBack || how == moveBackOn:
 		return nil, errorf("a living pod does not go back; launch a recording of it to do that")
 	case len(p.stops) == 0 && how == moveOn && p.asked != nil:
-		return l.let(p) // the wait for its next step is taken back
+		return l.takeBack(p), nil
 	case len(p.stops) == 0:
 		return nil, errorf("%s is not held; pause holds it at its next step", name)
 	case !steps:
@@ -44,11 +45,11 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 	if byLine {
 		req.Mode = mode[1]
 	}
-	asked := new(ask)
+	asked := l.newAsk()
 	p.asked, p.shown = asked, false
 	l.s.refs.drop(place)
 	return func() {
-		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Step(l.ctx, req) })
+		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Step(asked.ctx, req) })
 	}, nil
 }
 
@@ -61,8 +62,27 @@ func (l *live) mayLet(p *pod) error {
 	return nil
 }
 
-// ask is a step or a pause that is under way.
-type ask struct{ _ byte }
+// ask is a step or a pause that is under way. cancel takes it back.
+type ask struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+func (l *live) newAsk() *ask {
+	a := &ask{}
+	a.ctx, a.cancel = context.WithCancel(l.ctx)
+	return a
+}
+
+// takeBack ends the wait for a pod's next step.
+func (l *live) takeBack(p *pod) (after func()) {
+	p.asked.cancel()
+	p.asked = nil
+	return func() {
+		l.s.output(console, "%s goes on freely: the wait for its next step is taken back", l.st.name(p.place))
+		l.next(p)
+	}
+}
 
 // let lets a pod go on for good. The events of that are taken after the request is answered.
 func (l *live) let(p *pod) (after func(), err error) {
@@ -86,31 +106,56 @@ func (l *live) pause(place int) (after func(), err error) {
 		return nil, errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
 	}
 	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true}
-	asked := new(ask)
+	asked := l.newAsk()
 	p.asked = asked
 	return func() {
 		l.s.output(console, "%s will be held at its next step; continue takes that back", l.st.name(place))
-		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Hold(l.ctx, req) })
+		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Hold(asked.ctx, req) })
 	}, nil
 }
 
 // wait waits for a step or a pause. The event of the hold reports its success.
 func (l *live) wait(p *pod, asked *ask, do func() (*agentpb.HoldInfo, error)) {
-	_, err := do()
+	h, err := do()
+	tookBack := asked.ctx.Err() != nil
+	asked.cancel()
+	var still *agentpb.ListHoldsResponse
+	if err != nil && !tookBack {
+		still = l.holds()
+	}
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
+	if err == nil && h.GetSeq() == 0 { // its event was lost
+		l.adopt(h)
+	}
+	if err == nil || tookBack {
+		return
+	}
 	if p.asked == asked {
 		p.asked = nil
 	}
-	if err == nil || l.ctx.Err() != nil {
-		return
-	}
 	l.s.output(important, "%s", textOf(err))
-	if len(p.stops) > 0 && !p.shown { // the step was refused
+	if len(p.stops) > 0 && !p.shown && isListed(p.stops[0], still) { // the step was refused
 		l.show(p)
 		return
 	}
 	l.next(p)
+}
+
+// holds asks the agent which pods are held; nil: it has not answered.
+func (l *live) holds() *agentpb.ListHoldsResponse {
+	ctx, cancel := context.WithTimeout(l.ctx, answerIn)
+	defer cancel()
+	answer, err := l.c.ListHolds(ctx, &agentpb.ListHoldsRequest{})
+	if err != nil {
+		return nil // the stream of events ends too, and has the error
+	}
+	return answer
+}
+
+// isListed reports whether the agent lists a hold.
+func isListed(h *liveStop, answer *agentpb.ListHoldsResponse) bool {
+	return slices.ContainsFunc(answer.GetHolds(), func(o *agentpb.HoldInfo) bool { return o.GetSeq() == h.seq })
 }
 
 // arm sets a breakpoint at the agent.

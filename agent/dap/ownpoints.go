@@ -68,6 +68,7 @@ func (s *session) evaluateBreak(r *dap.EvaluateRequest, rest string) error {
 	p := s.pointAt(stepPoint{Step: step, Condition: strings.TrimSpace(condition)})
 	s.set(groupConsole, append(s.target.points().without(groupConsole, p.key), p))
 	if !p.verified {
+		s.set(groupConsole, s.target.points().without(groupConsole, p.key))
 		return errorf("%s", p.message)
 	}
 	text := "breakpoint at " + step
