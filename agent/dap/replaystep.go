@@ -49,7 +49,11 @@ func (p *replay) next(place int, c *cursor, how move) (to int, reason string, hi
 		by = -1
 	}
 	counts := map[*point]uint32{}
-	p.count(all[:at+1], counts)
+	if by < 0 {
+		p.count(all[:at], counts)
+	} else {
+		p.count(all[:min(at+1, len(all))], counts)
+	}
 	for i := at + by; i >= 0 && i < len(all); i += by {
 		head, ok := p.st.h.Header(all[i])
 		if !ok {
@@ -100,14 +104,19 @@ func (p *replay) inside(sp *history.Span, outer int) bool {
 	return false
 }
 
-// hitAt returns the breakpoint that stops the pod at an event; nil: none does. counts are the hits until there.
+// hitAt returns the breakpoint that stops the pod at an event; nil: none does. counts are the hits before the event or,
+// on the way back, with it.
 func (p *replay) hitAt(pos int, head *wire.Header, counts map[*point]uint32, back bool) (hit *point) {
 	for _, point := range p.matching(pos, head) {
 		if !back {
 			counts[point]++
 		}
-		if hit == nil && point.log == "" && point.rule.hits.acts(counts[point]) {
+		always := point.rule.hits == hitRule{}
+		if hit == nil && point.log == "" && (always || point.rule.hits.acts(counts[point])) {
 			hit = point
+		}
+		if back && !always {
+			counts[point]--
 		}
 	}
 	return hit
