@@ -14,7 +14,7 @@ tools=$PODSTEP_BIN/tools
 # PART: MODULE TAG FLAGS PACKAGES. Parts may run at the same time (scripts/ci.sh starts them so).
 part() {
 	case $1 in
-	sim-screen)   run . sim '' ./tui/... ./agent/attach/... ;;
+	sim-screen)   run . sim '' ./tui/... ./agent/attach/... ./agent/dap ;;
 	sim-lab)      run lab sim '' . ;;
 	sim-stuck)    run lab sim '' ./stuck ;;
 	node-hold)    run lab node '-run ^TestHoldTenMinutes$' ./cmd/podstep-kubelet ;;

@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+var patience = 10 * time.Second
 
 // message is a message of the adapter.
 type message struct {
@@ -43,9 +43,8 @@ func (m *message) into(t testing.TB, v any) {
 // editor is a client of a session, which the test plays.
 type editor struct {
 	t    testing.TB
-	conn net.Conn
-	end  context.CancelFunc
-	over chan error // gets the result of Serve
+	conn io.ReadWriteCloser
+	end  context.CancelFunc // kills its podstep
 
 	seq int
 	mu  sync.Mutex
@@ -62,18 +61,27 @@ func newEditor(t testing.TB, o Options) *editor {
 	t.Helper()
 	here, there := net.Pipe()
 	ctx, cancel := context.WithCancel(context.Background())
-	e := &editor{t: t, conn: here, end: cancel, over: make(chan error, 1), answers: map[int]*message{}, news: make(chan struct{})}
-	go func() { e.over <- Serve(ctx, there, o) }()
-	go e.read()
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		_ = Serve(ctx, there, o)
+	}()
 	t.Cleanup(func() {
 		cancel()
 		_ = here.Close()
 		select {
-		case <-e.over:
+		case <-over:
 		case <-time.After(patience):
 			t.Error("the session does not end")
 		}
 	})
+	return editorOn(t, here, cancel)
+}
+
+// editorOn returns an editor that speaks over a connection. end kills the other side.
+func editorOn(t testing.TB, conn io.ReadWriteCloser, end context.CancelFunc) *editor {
+	e := &editor{t: t, conn: conn, end: end, answers: map[int]*message{}, news: make(chan struct{})}
+	go e.read()
 	return e
 }
 
