@@ -120,20 +120,31 @@ func ref2(place int, f *frame) ref { return ref{place: place, frame: f} }
 // sourceAt returns the line of a step's function at which a pod is: where it calls the step that the frame above is of,
 // or its beginning or end. The source is nil if podstep has none for the step.
 func (st *story) sourceAt(step *history.Step, child *history.Span, at *stop, top bool) (*dap.Source, int) {
+	if in := at.held.GetPlace(); top && in != nil {
+		return sourceIn(in)
+	}
 	e, ok := source.Of(step.Name)
 	if !ok {
 		return nil, 0
 	}
 	line := e.Func
 	switch {
-	case top && at.held.GetPlace() != nil:
-		line = int(at.held.GetPlace().GetLine())
 	case top && at.on == "exit" && !e.Cut:
 		line = e.Line + len(e.Lines) - 1
 	case child != nil:
 		line = st.callLine(&e, child)
 	}
 	return sourceOf(&e), line
+}
+
+// sourceIn returns the source of a place in the kubelet's code. Where podstep has none, an editor may find the file by
+// its path, in a checkout.
+func sourceIn(f *agentpb.StackFrame) (*dap.Source, int) {
+	line := int(f.GetLine())
+	if e, ok := source.At(f.GetFunction(), f.GetFile(), line); ok {
+		return sourceOf(&e), line
+	}
+	return &dap.Source{Name: words.Clean(f.Written()), Path: words.Clean(f.GetFile()), PresentationHint: "deemphasize"}, line
 }
 
 // callLine returns the line at which a function makes a call: the one that the probe has read, or else the first from
@@ -164,11 +175,9 @@ func (s *session) goFrames(place int, at *stop, answer *agentpb.LookResponse, er
 	out := []dap.StackFrame{{Id: s.refs.add(ref2(place, &frame{place: place, stop: at, span: history.None})), Name: title, PresentationHint: "label"}}
 	for i, f := range answer.GetFrames() {
 		own := &frame{place: place, stop: at, span: history.None, goroutine: true, number: uint32(i)}
-		shown := dap.StackFrame{Id: s.refs.add(ref2(place, own)), Name: words.Clean(f.GetFunction()), Line: int(f.GetLine()), Column: 1, PresentationHint: "subtle"}
-		if e, ok := source.At(f.GetFunction(), f.GetFile(), int(f.GetLine())); ok {
-			shown.Source, shown.PresentationHint = sourceOf(&e), "normal"
-		} else {
-			shown.Source = &dap.Source{Name: words.Clean(f.Written()), Path: words.Clean(f.GetFile()), PresentationHint: "deemphasize"}
+		shown := dap.StackFrame{Id: s.refs.add(ref2(place, own)), Name: words.Clean(f.GetFunction()), Column: 1, PresentationHint: "normal"}
+		if shown.Source, shown.Line = sourceIn(f); shown.Source.SourceReference == 0 {
+			shown.PresentationHint = "subtle"
 		}
 		out = append(out, shown)
 	}

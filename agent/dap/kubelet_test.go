@@ -24,6 +24,7 @@ type kubelet struct {
 	t      testing.TB
 	c      *probes.Catalogue
 	socket string
+	a      *agent.Agent
 	stop   func() // ends the agent's server
 }
 
@@ -46,7 +47,7 @@ func newKubelet(t testing.TB, o agent.Options) *kubelet {
 		t.Fatal(err)
 	}
 	srv := agent.Serve(a, l)
-	k := &kubelet{t: t, c: c, socket: path, stop: srv.Stop}
+	k := &kubelet{t: t, c: c, socket: path, a: a, stop: srv.Stop}
 	t.Cleanup(func() {
 		srv.Stop()
 		a.Close()

@@ -3,6 +3,9 @@ package dap
 // firstRef is the first number of a frame or of a list of variables. Zero means none to editors.
 const firstRef = 1000
 
+// maxRefs bounds the numbers that are valid. An editor that asks for more of one stop gets new ones.
+const maxRefs = 1 << 16
+
 // refs has what the numbers of frames and variables stand for. They are valid until their pod goes on.
 type refs struct {
 	last int
@@ -20,6 +23,9 @@ type ref struct {
 func (r *refs) add(v ref) int {
 	if r.all == nil {
 		r.all, r.last = map[int]ref{}, firstRef
+	}
+	if len(r.all) >= maxRefs {
+		clear(r.all)
 	}
 	r.last++
 	r.all[r.last] = v
