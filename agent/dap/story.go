@@ -39,13 +39,16 @@ func newStory(info *agentpb.InfoResponse, sel *agentpb.PodSelector, limit int) (
 
 // add takes the next events, and calls each for every one of them.
 func (st *story) add(b *agentpb.Batch, each func(*history.Record)) {
+	first := st.h.First()
 	st.h.Add(b, func(r *history.Record) {
 		st.lives.Apply(r)
 		if each != nil {
 			each(r)
 		}
 	})
-	st.lives.Forget(st.h.First())
+	if now := st.h.First(); now != first {
+		st.lives.Forget(now)
+	}
 }
 
 // name returns the pod's namespace and name, safe to show; "": the session has no such pod.
