@@ -1,7 +1,6 @@
 package dap
 
 import (
-	"errors"
 	"fmt"
 	"strings"
 
@@ -19,9 +18,6 @@ const (
 	console   = "console"
 	important = "important"
 )
-
-// errorf makes the error of a request: a sentence for a person.
-func errorf(format string, args ...any) error { return errors.New(fmt.Sprintf(format, args...)) }
 
 // textOf returns the sentence of an error, safe to show.
 func textOf(err error) string { return lines(reason.Error(err).En) }

@@ -231,15 +231,6 @@ func (e *editor) stopped() (body stoppedBody) {
 	return body
 }
 
-// stoppedOf waits for the next stop of a pod.
-func (e *editor) stoppedOf(place int) (body stoppedBody) {
-	e.t.Helper()
-	e.event("stopped", func(m *message) bool {
-		return json.Unmarshal(m.Body, &body) == nil && body.ThreadId == place
-	})
-	return body
-}
-
 // attach begins a session as editors do.
 func (e *editor) attach(client string, configuration map[string]any) {
 	e.t.Helper()

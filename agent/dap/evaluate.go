@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"time"
 
@@ -44,7 +45,7 @@ func (s *session) evaluate(r *dap.EvaluateRequest) error {
 			return nil
 		}
 	}
-	return errorf("podstep has no %q here; write why, print EXPRESSION, break STEP [CONDITION], clear [STEP], or a field of the step%s", words.Cut(expression, 60), s.fieldNames(f))
+	return fmt.Errorf("podstep has no %q here; write why, print EXPRESSION, break STEP [CONDITION], clear [STEP], or a field of the step%s", words.Cut(expression, 60), s.fieldNames(f))
 }
 
 // meant returns the pod and the frame that an expression is about. Without a frame there must be only one pod, or one
@@ -70,7 +71,7 @@ func (s *session) meant(id int) (place int, f *frame, err error) {
 	case len(all) == 1:
 		return all[0].Id, nil, nil
 	}
-	return 0, nil, errorf("which pod? there are %d, and %d of them are stopped; choose a frame of one", len(all), len(stopped))
+	return 0, nil, fmt.Errorf("which pod? there are %d, and %d of them are stopped; choose a frame of one", len(all), len(stopped))
 }
 
 func (s *session) result(r *dap.EvaluateRequest, place int, n node) {
@@ -142,13 +143,13 @@ func (s *session) evaluateValue(r *dap.EvaluateRequest, place int, f *frame, exp
 	t, living := s.target.(*live)
 	switch {
 	case expression == "":
-		return errorf("print what? write an expression of Go, like print pod.Name")
+		return fmt.Errorf("print what? write an expression of Go, like print pod.Name")
 	case !living:
-		return errorf("a recording has no variables of the kubelet; the fields of the step are what was recorded")
+		return fmt.Errorf("a recording has no variables of the kubelet; the fields of the step are what was recorded")
 	case r.Arguments.Context != repl && r.Arguments.Context != "":
-		return errorf("print is for the console: the whole kubelet stands still while a value is read, so podstep reads none for a hover or a watch")
+		return fmt.Errorf("print is for the console: the whole kubelet stands still while a value is read, so podstep reads none for a hover or a watch")
 	case s.target.stop(place) == nil:
-		return errorf("%s is not held; print needs a pod that is", t.st.name(place))
+		return fmt.Errorf("%s is not held; print needs a pod that is", t.st.name(place))
 	}
 	req := &agentpb.LookRequest{Pods: t.st.only(place), Expression: expression}
 	if f != nil {

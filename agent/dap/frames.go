@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/google/go-dap"
@@ -52,7 +53,7 @@ func (s *session) stackTrace(r *dap.StackTraceRequest) error {
 	}
 	stop := s.target.stop(place)
 	if stop == nil {
-		return errorf("%s is not held; pause holds it at its next step", s.target.story().name(place))
+		return fmt.Errorf("%s is not held; pause holds it at its next step", s.target.story().name(place))
 	}
 	frames := s.stepFrames(place, stop)
 	look := s.target.look()
@@ -66,7 +67,7 @@ func (s *session) stackTrace(r *dap.StackTraceRequest) error {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		if s.target == nil || s.target.stop(place) != stop {
-			return nil, errorf("the pod went on while its frames were read")
+			return nil, fmt.Errorf("the pod went on while its frames were read")
 		}
 		s.answerStack(r, append(frames, s.goFrames(place, stop, answer, err)...))
 		return nil, nil
@@ -191,7 +192,7 @@ func (s *session) exceptionInfo(r *dap.ExceptionInfoRequest) error {
 	}
 	at := s.target.stop(r.Arguments.ThreadId)
 	if at == nil || at.err == "" {
-		return errorf("%s is not held at a call that failed", s.target.story().name(r.Arguments.ThreadId))
+		return fmt.Errorf("%s is not held at a call that failed", s.target.story().name(r.Arguments.ThreadId))
 	}
 	step := ""
 	if sp := s.target.story().h.Span(at.span); sp != nil {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/go-dap"
@@ -50,7 +51,7 @@ func capabilities() dap.Capabilities {
 
 func (s *session) initialize(r *dap.InitializeRequest) error {
 	if s.ready {
-		return errorf("initialize was answered already; a session has one")
+		return fmt.Errorf("initialize was answered already; a session has one")
 	}
 	s.ready, s.client = true, r.Arguments
 	s.out.put(&dap.InitializeResponse{Response: done(r), Body: capabilities()})
@@ -68,7 +69,7 @@ func (d *duration) UnmarshalJSON(text []byte) error {
 	}
 	v, err := time.ParseDuration(s)
 	if err != nil || v <= 0 {
-		return errorf("%q is not a positive duration; write it like 5m", s)
+		return fmt.Errorf("%q is not a positive duration; write it like 5m", s)
 	}
 	*d = duration(v)
 	return nil
@@ -110,7 +111,7 @@ func podsOf(pod, namespace string) (*agentpb.PodSelector, error) {
 		return sel, nil
 	}
 	if sel.Namespace != "" && sel.Namespace != namespace {
-		return nil, errorf("the pod %s is of another namespace than %q; give the namespace once", pod, namespace)
+		return nil, fmt.Errorf("the pod %s is of another namespace than %q; give the namespace once", pod, namespace)
 	}
 	sel.Namespace = namespace
 	return sel, agentpb.CheckNamespace(namespace)
@@ -120,11 +121,11 @@ func podsOf(pod, namespace string) (*agentpb.PodSelector, error) {
 func (s *session) begin(what string) error {
 	switch {
 	case !s.ready:
-		return errorf("%s needs initialize first", what)
+		return fmt.Errorf("%s needs initialize first", what)
 	case s.ended:
-		return errorf("the session is over; start another one")
+		return fmt.Errorf("the session is over; start another one")
 	case s.target != nil || s.starting:
-		return errorf("the session has its pods already; start another one for others")
+		return fmt.Errorf("the session has its pods already; start another one for others")
 	}
 	return nil
 }
@@ -138,7 +139,7 @@ func (s *session) attach(r *dap.AttachRequest) error {
 		return err
 	}
 	if a.Pod == "" {
-		return errorf("which pod? give \"pod\" as NAME or NAMESPACE/NAME, or a glob such as web-*; \"*\" stands for every pod of the node")
+		return fmt.Errorf("which pod? give \"pod\" as NAME or NAMESPACE/NAME, or a glob such as web-*; \"*\" stands for every pod of the node")
 	}
 	sel, err := podsOf(a.Pod, a.Namespace)
 	if err != nil {
@@ -188,10 +189,10 @@ func (s *session) launch(r *dap.LaunchRequest) error {
 		return err
 	}
 	if len(a.Trace) == 0 || s.opts.Open == nil {
-		return errorf("launch replays a recording: give \"trace\", the file that podstep trace -w has written; for a pod of a living node, use attach")
+		return fmt.Errorf("launch replays a recording: give \"trace\", the file that podstep trace -w has written; for a pod of a living node, use attach")
 	}
 	if a.StopAt != "" && a.StopAt != "entry" && a.StopAt != "end" {
-		return errorf("stopAt is entry or end, not %q", a.StopAt)
+		return fmt.Errorf("stopAt is entry or end, not %q", a.StopAt)
 	}
 	sel, err := podsOf(a.Pod, a.Namespace)
 	if err != nil {
@@ -206,7 +207,7 @@ func readArguments(text json.RawMessage, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(text, into); err != nil {
-		return errorf("the configuration cannot be read: %v; docs/dap.md lists what it may have", err)
+		return fmt.Errorf("the configuration cannot be read: %v; docs/dap.md lists what it may have", err)
 	}
 	return nil
 }
@@ -224,7 +225,7 @@ func (s *session) start(r dap.RequestMessage, at []stepPoint, answer dap.Message
 		}
 		if s.ended {
 			t.close()
-			return nil, errorf("the session ended meanwhile")
+			return nil, fmt.Errorf("the session ended meanwhile")
 		}
 		s.target = t
 		s.setConfigured(at)

@@ -3,6 +3,7 @@ package dap
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"time"
 
@@ -130,7 +131,7 @@ func (l *live) follow(w *client.Watch) error {
 	for {
 		b, err := w.NextRaw()
 		if errors.Is(err, io.EOF) {
-			return errorf("the agent has ended")
+			return fmt.Errorf("the agent has ended")
 		}
 		if err != nil {
 			return err
@@ -243,7 +244,7 @@ func (l *live) lost(err error) {
 	for place := 1; place < l.st.h.Pods(); place++ {
 		if p := l.pods[place]; p != nil && len(p.stops) > 0 {
 			p.stops = nil
-			l.goesOn(p, "the agent that held it is gone")
+			l.goesOn(p, ": the agent that held it is gone")
 		}
 	}
 	l.s.output(important, "%s; the session is over, and all pods go on", words.Clean(textOf(err)))
@@ -268,7 +269,7 @@ func (l *live) poll() {
 		case l.ctx.Err() != nil:
 			return
 		case errors.Is(err, context.DeadlineExceeded):
-			l.lost(errorf("the agent has not answered for %s; is its process stopped? pods that it holds go on when it wakes", answerIn))
+			l.lost(fmt.Errorf("the agent has not answered for %s; is its process stopped? pods that it holds go on when it wakes", answerIn))
 			return
 		case err != nil:
 			continue // the stream of events ends with the connection, and has the error

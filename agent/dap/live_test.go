@@ -155,8 +155,8 @@ func TestGoesOnByItself(t *testing.T) {
 		"colleague": {"1m", func(k *kubelet, ctx context.Context) error {
 			_, err := k.agent().Continue(ctx, &agentpb.ContinueRequest{Pods: &agentpb.PodSelector{Name: "web"}})
 			return err
-		}, "it was let go by process "},
-		"agent": {"1m", func(k *kubelet, ctx context.Context) error { k.stop(); return nil }, "the agent that held it is gone"},
+		}, "it was let go, by process "},
+		"agent": {"1m", func(k *kubelet, ctx context.Context) error { k.stop(); return nil }, "default/web goes on: the agent that held it is gone"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			k := newKubelet(t, agent.Options{})

@@ -155,18 +155,18 @@ func (l *live) released(r *history.Record) {
 	e, _ := l.st.h.Event(r.Pos)
 	why := reason.Released(e.Fields).En
 	if pid, ok := e.Fields["pid"].(int64); ok && p.asked == nil {
-		why = fmt.Sprintf("%s by process %d", why, pid)
+		why = fmt.Sprintf("%s, by process %d", why, pid)
 	}
-	l.goesOn(p, fmt.Sprintf("from %s: %s", strings.TrimPrefix(l.where(h), "at "), why))
+	l.goesOn(p, fmt.Sprintf(" from %s: %s", strings.TrimPrefix(l.where(h), "at "), why))
 }
 
-// goesOn reports to the editor that a pod goes on, unless it knows. If the pod is still held elsewhere, it is shown
+// goesOn reports to the editor that a pod goes on, unless it knows. why is the rest of the sentence. If the pod is still held elsewhere, it is shown
 // there.
 func (l *live) goesOn(p *pod, why string) {
 	l.s.refs.drop(p.place)
 	if p.shown {
 		p.shown = false
-		l.s.output(console, "%s goes on %s", l.st.name(p.place), words.Clean(why))
+		l.s.output(console, "%s goes on%s", l.st.name(p.place), words.Clean(why))
 		l.s.continued(p.place)
 	}
 	if len(p.stops) > 0 {
@@ -230,7 +230,7 @@ func (l *live) reconcile() {
 			return h.seq <= answer.GetSeq() && !isListed(h, answer)
 		})
 		if had != len(p.stops) {
-			l.goesOn(p, "; the event that says why was lost")
+			l.goesOn(p, "; the event that has the reason was lost")
 		}
 	}
 	for _, h := range answer.GetHolds() {

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -28,18 +29,18 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 	mode, steps := modes[how]
 	switch {
 	case how == moveBack || how == moveBackOn:
-		return nil, errorf("a living pod does not go back; launch a recording of it to do that")
+		return nil, fmt.Errorf("a living pod does not go back; launch a recording of it to do that")
 	case len(p.stops) == 0 && how == moveOn && p.asked != nil:
 		return l.takeBack(p), nil
 	case len(p.stops) == 0:
-		return nil, errorf("%s is not held; pause holds it at its next step", name)
+		return nil, fmt.Errorf("%s is not held; pause holds it at its next step", name)
 	case !steps:
 		if err := l.mayLet(p); err != nil {
 			return nil, err
 		}
 		return l.let(p)
 	case p.asked != nil:
-		return nil, errorf("a step of %s is under way already", name)
+		return nil, fmt.Errorf("a step of %s is under way already", name)
 	}
 	req := &agentpb.StepRequest{Pods: l.st.only(place), Mode: mode[0], Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), WhileConnected: true}
 	if byLine {
@@ -56,7 +57,7 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 // mayLet refuses what nvim-dap sends by itself: a continue of a second pod right after its stop.
 func (l *live) mayLet(p *pod) error {
 	if since := time.Since(p.at); p.second && since < tooSoon {
-		return errorf("%s stays held: its continue came %d ms after its stop, while another pod is stopped, as nvim-dap sends it by itself; send it again to let the pod go",
+		return fmt.Errorf("%s stays held: its continue came %d ms after its stop, while another pod is stopped, as nvim-dap sends it by itself; send it again to let the pod go",
 			l.st.name(p.place), since.Milliseconds())
 	}
 	return nil
@@ -101,9 +102,9 @@ func (l *live) pause(place int) (after func(), err error) {
 	p := l.pod(place)
 	switch {
 	case len(p.stops) > 0:
-		return nil, errorf("%s is held already", l.st.name(place))
+		return nil, fmt.Errorf("%s is held already", l.st.name(place))
 	case p.asked != nil:
-		return nil, errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
+		return nil, fmt.Errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
 	}
 	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true}
 	asked := l.newAsk()
@@ -165,7 +166,7 @@ func (l *live) arm(p *point) {
 		return
 	}
 	if p.rule.undecided != "" {
-		p.fail(errorf("the agent cannot decide %q before it holds a pod: a condition of a breakpoint is made of ns=NAME, pod=NAME, pod~GLOB, kind=enter, kind=exit, err, and slow>5s; a logpoint takes any filter", p.rule.undecided))
+		p.fail(fmt.Errorf("the agent cannot decide %q before it holds a pod: a condition of a breakpoint is made of ns=NAME, pod=NAME, pod~GLOB, kind=enter, kind=exit, err, and slow>5s; a logpoint takes any filter", p.rule.undecided))
 		return
 	}
 	var why error
@@ -250,7 +251,7 @@ func (l *live) armLog(p *point) {
 			}
 		}
 	}
-	p.fail(errorf("no probe of this agent sees %s", p.patterns[0]))
+	p.fail(fmt.Errorf("no probe of this agent sees %s", p.patterns[0]))
 }
 
 // disarm takes a breakpoint back. Pods that it holds stay held: a person looks at them.
@@ -292,7 +293,7 @@ func (l *live) checkPoints(answer *agentpb.ListBreakpointsResponse, asked time.T
 		if p.rule.hits.times > 0 {
 			text = "the breakpoint has acted on its hit, and is over"
 		}
-		p.fail(errorf("%s", text))
+		p.fail(fmt.Errorf("%s", text))
 		l.s.out.put(&dap.BreakpointEvent{Event: event("breakpoint"), Body: dap.BreakpointEventBody{Reason: "changed", Breakpoint: p.shown()}})
 	}
 }

@@ -84,7 +84,7 @@ func TestLostEvents(t *testing.T) {
 	// The end of the first hold and the beginning of another one are lost.
 	s.list(5, &agentpb.HoldInfo{Id: 2, Pod: two, Step: "sync.pod", On: "enter", Seq: 5, Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: 9, Ends: durationpb.New(time.Minute), EndsBy: agentpb.EndsByLease})
 	s.batches <- eventtest.Batch(s.event(6, agentpb.Kind_DROP, 0, ""))
-	e.printed("the event that says why was lost")
+	e.printed("the event that has the reason was lost")
 	e.event("continued", nil)
 	second := e.stopped()
 	if second.ThreadId == first || second.Reason != "breakpoint" {

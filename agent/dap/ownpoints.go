@@ -3,6 +3,7 @@ package dap
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/google/go-dap"
@@ -58,7 +59,7 @@ func (s *session) setConfigured(all []stepPoint) {
 // evaluateBreak sets a breakpoint at a step, as a person asks for it at the console, or lists all breakpoints.
 func (s *session) evaluateBreak(r *dap.EvaluateRequest, rest string) error {
 	if r.Arguments.Context != repl {
-		return errorf("break is for the console")
+		return fmt.Errorf("break is for the console")
 	}
 	if rest == "" {
 		s.result(r, 0, node{value: s.listPoints()})
@@ -69,7 +70,7 @@ func (s *session) evaluateBreak(r *dap.EvaluateRequest, rest string) error {
 	s.set(groupConsole, append(s.target.points().without(groupConsole, p.key), p))
 	if !p.verified {
 		s.set(groupConsole, s.target.points().without(groupConsole, p.key))
-		return errorf("%s", p.message)
+		return fmt.Errorf("%s", p.message)
 	}
 	text := "breakpoint at " + step
 	if p.message != "" {
@@ -82,7 +83,7 @@ func (s *session) evaluateBreak(r *dap.EvaluateRequest, rest string) error {
 // evaluateClear removes the breakpoints of the console and of the configuration at a step, or all of them.
 func (s *session) evaluateClear(r *dap.EvaluateRequest, step string) error {
 	if r.Arguments.Context != repl {
-		return errorf("clear is for the console")
+		return fmt.Errorf("clear is for the console")
 	}
 	removed := 0
 	for _, group := range []string{groupConsole, groupConfigured} {
@@ -96,7 +97,7 @@ func (s *session) evaluateClear(r *dap.EvaluateRequest, step string) error {
 		s.set(group, kept)
 	}
 	if removed == 0 {
-		return errorf("there is no such breakpoint; break lists them; the editor removes its own")
+		return fmt.Errorf("there is no such breakpoint; break lists them; the editor removes its own")
 	}
 	s.result(r, 0, node{value: "removed " + itoa(removed)})
 	return nil

@@ -2,6 +2,7 @@ package dap
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -122,7 +123,7 @@ func (s *session) set(group string, wanted []*point) []dap.Breakpoint {
 			switch {
 			case p.message != "": // it failed already
 			case i >= maxPoints:
-				p.fail(errorf("%d breakpoints are the most that a session takes here", maxPoints))
+				p.fail(fmt.Errorf("%d breakpoints are the most that a session takes here", maxPoints))
 			default:
 				s.target.arm(p)
 				p.set = time.Now()
@@ -141,7 +142,7 @@ func (s *session) setFunctionBreakpoints(r *dap.SetFunctionBreakpointsRequest) {
 	for _, b := range r.Arguments.Breakpoints {
 		p := s.pointAt(stepPoint{Step: b.Name, Condition: b.Condition, HitCondition: b.HitCondition})
 		if b.Name == "" {
-			p.fail(errorf("a function breakpoint is at a step, such as cri.RunPodSandbox; podstep steps lists them"))
+			p.fail(fmt.Errorf("a function breakpoint is at a step, such as cri.RunPodSandbox; podstep steps lists them"))
 		}
 		wanted = append(wanted, p)
 	}
@@ -199,7 +200,7 @@ func (s *session) locate(p *point, f *kubeletFile) {
 		at, ok = f.nearest(p.line, func(string) bool { return true })
 	}
 	if !ok {
-		p.fail(errorf("line %d is in no function that is a step of podstep%s", p.line, f.nextTo(p.line)))
+		p.fail(fmt.Errorf("line %d is in no function that is a step of podstep%s", p.line, f.nextTo(p.line)))
 		return
 	}
 	p.line, p.patterns = at.line, []string{at.step}
@@ -244,7 +245,7 @@ func (s *session) exceptionPoint(o dap.ExceptionFilterOptions) *point {
 	if o.FilterId == filterSlow && condition != "" {
 		d, err := time.ParseDuration(strings.TrimSpace(condition))
 		if err != nil || d <= 0 {
-			p.fail(errorf("the condition %q of the filter slow is not a positive duration; write it like 5s", condition))
+			p.fail(fmt.Errorf("the condition %q of the filter slow is not a positive duration; write it like 5s", condition))
 			return p
 		}
 		slower, condition = d, ""
@@ -263,7 +264,7 @@ func (s *session) exceptionPoint(o dap.ExceptionFilterOptions) *point {
 	case filterSlow:
 		p.patterns, p.rule.on, p.rule.slower = callStages, agentpb.On_ON_EXIT, slower
 	default:
-		p.fail(errorf("podstep has no exception filter %q", o.FilterId))
+		p.fail(fmt.Errorf("podstep has no exception filter %q", o.FilterId))
 	}
 	return p
 }

@@ -1,5 +1,7 @@
 package dap
 
+import "fmt"
+
 // firstRef is the first number of a frame or of a list of variables. Zero means none to editors.
 const firstRef = 1000
 
@@ -46,5 +48,5 @@ func (r *refs) frame(n int) (*frame, error) {
 	if v, ok := r.all[n]; ok && v.frame != nil {
 		return v.frame, nil
 	}
-	return nil, errorf("there is no frame %d any more: its pod has gone on", n)
+	return nil, fmt.Errorf("there is no frame %d any more: its pod has gone on", n)
 }

@@ -65,7 +65,7 @@ func newReplay(ctx context.Context, s *session, sel *agentpb.PodSelector, a *lau
 		}
 	}
 	if len(p.pods) == 0 {
-		return nil, errorf("%s has no pod %s", strings.Join(a.Trace, ", "), sel.Written())
+		return nil, fmt.Errorf("%s has no pod %s", strings.Join(a.Trace, ", "), sel.Written())
 	}
 	return p, nil
 }
@@ -121,7 +121,7 @@ func (p *replay) known(point *point) bool {
 			return true
 		}
 	}
-	point.fail(errorf("no step is named %q; podstep steps lists them", strings.Join(point.patterns, ", ")))
+	point.fail(fmt.Errorf("no step is named %q; podstep steps lists them", strings.Join(point.patterns, ", ")))
 	return false
 }
 
@@ -159,7 +159,7 @@ func (p *replay) configured() {
 }
 
 func (p *replay) pause(place int) (func(), error) {
-	return nil, errorf("%s is stopped already: a recording moves only when it is asked to", p.st.name(place))
+	return nil, fmt.Errorf("%s is stopped already: a recording moves only when it is asked to", p.st.name(place))
 }
 
 // events are the positions of a pod's events that are kept.

@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/google/go-dap"
@@ -16,9 +17,9 @@ func (p *replay) move(place int, how move, byLine bool) (after func(), err error
 	c := p.pods[place]
 	switch {
 	case c == nil:
-		return nil, errorf("%s has no events in the recording", p.st.name(place))
+		return nil, fmt.Errorf("%s has no events in the recording", p.st.name(place))
 	case byLine:
-		return nil, errorf("a recording has steps and no lines; leave the granularity out")
+		return nil, fmt.Errorf("a recording has steps and no lines; leave the granularity out")
 	}
 	to, reason, hit := p.next(place, c, how)
 	return func() {

@@ -1,6 +1,7 @@
 package dap
 
 import (
+	"fmt"
 	"math"
 	"regexp"
 	"strconv"
@@ -39,11 +40,11 @@ func hitsOf(text string) (h hitRule, err error) {
 	}
 	m := hitForm.FindStringSubmatch(text)
 	if m == nil {
-		return h, errorf("the hit condition %q cannot be read; write it like 3, == 3, >= 3 or > 3", text)
+		return h, fmt.Errorf("the hit condition %q cannot be read; write it like 3, == 3, >= 3 or > 3", text)
 	}
 	n, err := strconv.ParseUint(m[2], 10, 32)
 	if err != nil || n == 0 || n >= math.MaxInt32 {
-		return h, errorf("the hit condition %q counts from 1", text)
+		return h, fmt.Errorf("the hit condition %q counts from 1", text)
 	}
 	switch m[1] {
 	case ">":
@@ -57,7 +58,7 @@ func hitsOf(text string) (h hitRule, err error) {
 // ruleOf reads a condition, which is a filter of podstep, and a hit condition. of are the pods of the session.
 func ruleOf(condition, hits string, of *agentpb.PodSelector) (r rule, err error) {
 	if r.filter, err = filter.Parse(condition); err != nil {
-		return r, errorf("the condition cannot be read: %v", err)
+		return r, fmt.Errorf("the condition cannot be read: %v", err)
 	}
 	if r.hits, err = hitsOf(hits); err != nil {
 		return r, err

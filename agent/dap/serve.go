@@ -108,10 +108,10 @@ func (s *session) handle(text []byte) {
 	}
 	var unknown *dap.DecodeProtocolMessageFieldError
 	if errors.As(err, &unknown) {
-		s.refuse(&head, errorf("podstep does not know the request %q; docs/dap.md lists those that it does", head.Command))
+		s.refuse(&head, fmt.Errorf("podstep does not know the request %q; docs/dap.md lists those that it does", head.Command))
 		return
 	}
-	s.refuse(&head, errorf("the arguments of the request %q cannot be read: %v", head.Command, err))
+	s.refuse(&head, fmt.Errorf("the arguments of the request %q cannot be read: %v", head.Command, err))
 }
 
 // serve answers one request. A fault of podstep in it is an error of that request, and ends nothing.
@@ -120,7 +120,7 @@ func (s *session) serve(request dap.RequestMessage) {
 	defer s.mu.Unlock()
 	defer func() {
 		if r := recover(); r != nil {
-			s.refuse(request.GetRequest(), errorf("podstep failed at this request: %v; please report that", r))
+			s.refuse(request.GetRequest(), fmt.Errorf("podstep failed at this request: %v; please report that", r))
 		}
 	}()
 	if err := s.dispatch(request); err != nil {

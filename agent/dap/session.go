@@ -2,6 +2,7 @@ package dap
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"sync"
 
@@ -88,7 +89,7 @@ func (s *session) later(to dap.RequestMessage, do func() (dap.Message, error)) e
 	select {
 	case s.slow <- struct{}{}:
 	default:
-		return errorf("%d requests are under way already; wait for one of them", maxSlow)
+		return fmt.Errorf("%d requests are under way already; wait for one of them", maxSlow)
 	}
 	go func() {
 		defer func() { <-s.slow }()
@@ -117,10 +118,10 @@ func (s *session) dispatch(request dap.RequestMessage) error {
 		return s.disconnect(r)
 	}
 	if s.ended {
-		return errorf("the session is over; start another one")
+		return fmt.Errorf("the session is over; start another one")
 	}
 	if s.target == nil {
-		return errorf("%s needs a pod: attach to one, or launch a recording, first", request.GetRequest().Command)
+		return fmt.Errorf("%s needs a pod: attach to one, or launch a recording, first", request.GetRequest().Command)
 	}
 	if handled, err := s.dispatchRun(request); handled {
 		return err
@@ -131,7 +132,7 @@ func (s *session) dispatch(request dap.RequestMessage) error {
 	if handled, err := s.dispatchPoints(request); handled {
 		return err
 	}
-	return errorf("podstep does not have the request %s; docs/dap.md lists those that it has", request.GetRequest().Command)
+	return fmt.Errorf("podstep does not have the request %s; docs/dap.md lists those that it has", request.GetRequest().Command)
 }
 
 // dispatchRun is dispatch for requests that move pods.
@@ -209,7 +210,7 @@ func (s *session) move(place int, how move, g dap.SteppingGranularity, answer da
 		return err
 	}
 	if g == "instruction" {
-		return errorf("podstep steps by step or by line, not by instruction")
+		return fmt.Errorf("podstep steps by step or by line, not by instruction")
 	}
 	after, err := s.target.move(place, how, g == "line")
 	if err != nil {
@@ -247,13 +248,13 @@ func (s *session) pausable(place int) (int, error) {
 	if len(all) == 1 {
 		return all[0].Id, nil
 	}
-	return 0, errorf("which pod? there are %d; name one by its threadId, podstep never stops all", len(all))
+	return 0, fmt.Errorf("which pod? there are %d; name one by its threadId, podstep never stops all", len(all))
 }
 
 // known returns an error if no pod has that number.
 func (s *session) known(place int) error {
 	if s.target.story().name(place) == "" {
-		return errorf("there is no pod with the thread number %d; threads lists them", place)
+		return fmt.Errorf("there is no pod with the thread number %d; threads lists them", place)
 	}
 	return nil
 }

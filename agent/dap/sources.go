@@ -144,7 +144,7 @@ func fileOf(s *dap.Source) (*kubeletFile, error) {
 			return f, nil
 		}
 	}
-	return nil, errorf("%s is no file of the kubelet that podstep knows a step in", words.Clean(cmp.Or(s.Path, s.Name, "this source")))
+	return nil, fmt.Errorf("%s is no file of the kubelet that podstep knows a step in", words.Clean(cmp.Or(s.Path, s.Name, "this source")))
 }
 
 // source answers with the text of a file.

@@ -107,7 +107,7 @@ func plain(name, value string) node { return node{name: name, value: words.Clean
 func (s *session) variables(r *dap.VariablesRequest) error {
 	v, ok := s.refs.all[r.Arguments.VariablesReference]
 	if !ok || v.nodes == nil {
-		return errorf("there are no variables %d any more: their pod has gone on", r.Arguments.VariablesReference)
+		return fmt.Errorf("there are no variables %d any more: their pod has gone on", r.Arguments.VariablesReference)
 	}
 	all := v.nodes()
 	if n := r.Arguments.Count; n > 0 {
