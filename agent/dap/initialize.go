@@ -35,6 +35,7 @@ func capabilities() dap.Capabilities {
 		SupportsDelayedStackTraceLoading:      true,
 		SupportsLoadedSourcesRequest:          true,
 		SupportsLogPoints:                     true,
+		SupportsDataBreakpoints:               true,
 		SupportsBreakpointLocationsRequest:    true,
 		SupportsSteppingGranularity:           true,
 		SupportsSingleThreadExecutionRequests: true,

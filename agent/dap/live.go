@@ -164,6 +164,7 @@ func (l *live) take(b *agentpb.Batch) {
 
 // apply takes one event.
 func (l *live) apply(r *history.Record) {
+	l.changed(r)
 	switch r.Header.Kind {
 	case agentpb.Kind_HOLD:
 		l.comes(r.Pod) // an editor that learns of a thread after its stop takes it for running

@@ -161,7 +161,11 @@ func isListed(h *liveStop, answer *agentpb.ListHoldsResponse) bool {
 
 // arm sets a breakpoint at the agent.
 func (l *live) arm(p *point) {
-	if p.log != "" {
+	switch {
+	case p.data != nil:
+		l.armData(p)
+		return
+	case p.log != "":
 		l.armLog(p)
 		return
 	}

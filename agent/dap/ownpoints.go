@@ -118,6 +118,9 @@ func (s *session) listPoints() string {
 	var out []string
 	for _, p := range s.target.points().all() {
 		text := strings.Join(p.patterns, ", ")
+		if p.data != nil {
+			text = p.data.field + " of " + s.target.story().name(p.data.place)
+		}
 		if !p.rule.filter.Empty() {
 			text += " " + p.rule.filter.String()
 		}

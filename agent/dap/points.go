@@ -30,6 +30,8 @@ type point struct {
 	reason string
 	// log is the text of a logpoint, which stops nobody.
 	log string
+	// data is set for a data breakpoint, which is at no step.
+	data *dataPoint
 
 	// verified, message, line and source are for the editor.
 	verified bool

@@ -19,6 +19,8 @@ type ref struct {
 	place int
 	frame *frame
 	nodes func() []node
+	// pod: they are the fields of the pod.
+	pod bool
 }
 
 // add gives a number to a frame or to a list of variables.

@@ -103,12 +103,21 @@ func (p *replay) read(ctx context.Context, r trace.Recording, name string, reque
 	return ctx.Err()
 }
 
-func (p *replay) story() *story    { return p.st }
-func (p *replay) points() *points  { return p.ps }
-func (p *replay) look() looker     { return nil }
-func (p *replay) close()           {}
-func (p *replay) disarm(*point)    {}
-func (p *replay) arm(point *point) { point.verified = p.known(point) }
+func (p *replay) story() *story   { return p.st }
+func (p *replay) points() *points { return p.ps }
+func (p *replay) look() looker    { return nil }
+func (p *replay) close()          {}
+func (p *replay) disarm(*point)   {}
+
+// arm finds where a breakpoint acts.
+func (p *replay) arm(point *point) {
+	if point.data != nil {
+		p.armData(point.data)
+		point.verified = true
+		return
+	}
+	point.verified = p.known(point)
+}
 
 // known reports whether a breakpoint is at a step. If it is not, the breakpoint gets the reason.
 func (p *replay) known(point *point) bool {

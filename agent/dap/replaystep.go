@@ -64,6 +64,9 @@ func (p *replay) next(place int, c *cursor, how move) (to int, reason string, hi
 			if hit = p.hitAt(all[i], &head, counts, by < 0); hit != nil {
 				return all[i], hit.reason, hit
 			}
+			if hit = p.changedAt(place, all[i]); hit != nil {
+				return all[i], hit.reason, hit
+			}
 		}
 		if how != moveOn && how != moveBackOn && p.isPlace(all[i], &head, c, how) {
 			return all[i], "step", nil

@@ -37,7 +37,8 @@ func (s *session) scopes(r *dap.ScopesRequest) error {
 	if s.target.look() != nil && f.goroutine {
 		return s.goScopes(r, f, out)
 	}
-	add("Pod", "", func() []node { return st.podNodes(f.place, f.stop.at) })
+	nodes := func() []node { return st.podNodes(f.place, f.stop.at) }
+	out = append(out, dap.Scope{Name: "Pod", VariablesReference: s.refs.add(ref{place: f.place, nodes: nodes, pod: true})})
 	if f.stop.held != nil {
 		add("Budget", "", func() []node { return budgetNodes(f.stop) })
 	}

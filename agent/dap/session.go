@@ -195,6 +195,10 @@ func (s *session) dispatchPoints(request dap.RequestMessage) (handled bool, err 
 		s.setBreakpoints(r)
 	case *dap.SetExceptionBreakpointsRequest:
 		s.setExceptionBreakpoints(r)
+	case *dap.DataBreakpointInfoRequest:
+		s.dataBreakpointInfo(r)
+	case *dap.SetDataBreakpointsRequest:
+		s.setDataBreakpoints(r)
 	case *dap.BreakpointLocationsRequest:
 		s.breakpointLocations(r)
 	default:
