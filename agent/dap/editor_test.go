@@ -213,13 +213,6 @@ func (e *editor) has(name string) bool {
 	return false
 }
 
-// written returns all that the session wrote.
-func (e *editor) written() string {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.bytes.String()
-}
-
 // stopped waits for the next stop.
 func (e *editor) stopped() (body stoppedBody) {
 	e.t.Helper()

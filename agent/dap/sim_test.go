@@ -46,6 +46,13 @@ func startEditor(t *testing.T, l *labtest.Lab) *editor {
 	return editorOn(t, process{out, in}, func() { _ = cmd.Process.Kill() })
 }
 
+// written returns all that the session wrote.
+func (e *editor) written() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.bytes.String()
+}
+
 // TestSimDialogue: on a whole node an editor holds a pod at a step, steps it, and lets it go. Then the editor is killed
 // while it holds the pod again: the pod goes on.
 func TestSimDialogue(t *testing.T) {
