@@ -113,3 +113,20 @@ func compareGolden(t *testing.T, name string, got []byte) {
 		}
 	}
 }
+
+// TestOtherGoroutine: for a pod that is stopped on another goroutine than its worker, the frames also have where the
+// worker is meanwhile.
+func TestOtherGoroutine(t *testing.T) {
+	e := newEditor(t, Options{Open: openTrace})
+	e.do("initialize", nil)
+	e.do("launch", map[string]any{"trace": labTrace, "pod": "no-image", "breakpoints": []any{"cri.PullImage"}})
+	e.event("initialized", nil)
+	e.do("configurationDone", nil)
+	place := e.stopped().ThreadId
+	e.do("continue", map[string]any{"threadId": place})
+	e.stopped()
+	names, _ := e.frames(place)
+	if want := "cri.PullImage\nimage.dopull\nmeanwhile, the pod's worker\nimage.pull\nimage.ensure\nrt.startcontainer\n"; !strings.HasPrefix(names, want) {
+		t.Errorf("the frames are\n%s\nwant\n%s…", names, want)
+	}
+}

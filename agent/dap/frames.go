@@ -84,26 +84,56 @@ func (s *session) answerStack(r *dap.StackTraceRequest, all []dap.StackFrame) {
 	s.out.put(&dap.StackTraceResponse{Response: done(r), Body: dap.StackTraceResponseBody{StackFrames: all[from:to], TotalFrames: len(all)}})
 }
 
-// maxFrames bounds the frames of a pod: calls of the kubelet nest far less.
+// maxFrames bounds the frames of a goroutine: calls of the kubelet nest far less.
 const maxFrames = 100
 
-// stepFrames returns a frame for each step that is under way.
-func (s *session) stepFrames(place int, at *stop) (out []dap.StackFrame) {
+// stepFrames returns a frame for each step that is under way: those around the call at which the pod is stopped and, if
+// that is on another goroutine than the pod's worker, those in which the worker is meanwhile.
+func (s *session) stepFrames(place int, at *stop) []dap.StackFrame {
+	st := s.target.story()
+	out := s.chain(place, at, at.span, true)
+	if w := st.world(at.at); place < len(w.Pods) {
+		if worker := w.Pod(place).At; st.h.Span(worker) != nil && st.outermost(worker) != st.outermost(at.span) {
+			out = append(append(out, s.label(place, at, "meanwhile, the pod's worker")), s.chain(place, at, worker, false)...)
+		}
+	}
+	return append(out, s.label(place, at, "pod "+st.name(place)))
+}
+
+// label returns a frame that is only a line of text.
+func (s *session) label(place int, at *stop, text string) dap.StackFrame {
+	f := &frame{place: place, stop: at, span: history.None}
+	return dap.StackFrame{Id: s.refs.add(frameRef(f)), Name: text, PresentationHint: "label"}
+}
+
+// outermost returns the last of the calls around a call, or the call itself.
+func (st *story) outermost(ref int) int {
+	for range maxFrames {
+		sp := st.h.Span(ref)
+		if sp == nil || st.h.Span(sp.Parent) == nil {
+			break
+		}
+		ref = sp.Parent
+	}
+	return ref
+}
+
+// chain returns a frame for a call and for each call around it. stopped: the pod is stopped at the first.
+func (s *session) chain(place int, at *stop, ref int, stopped bool) (out []dap.StackFrame) {
 	st := s.target.story()
 	var child *history.Span
-	for ref := at.span; len(out) < maxFrames; {
+	for len(out) < maxFrames {
 		sp := st.h.Span(ref)
 		if sp == nil {
 			break
 		}
-		f := &frame{place: place, stop: at, span: ref, top: child == nil}
+		f := &frame{place: place, stop: at, span: ref, top: stopped && child == nil}
 		step := st.h.Step(sp.Step)
-		shown := dap.StackFrame{Id: s.refs.add(ref2(place, f)), Name: words.Clean(step.Name), Line: 0, Column: 0}
+		shown := dap.StackFrame{Id: s.refs.add(frameRef(f)), Name: words.Clean(step.Name)}
 		if f.top && at.on == "exit" {
 			shown.Name += " (exit)"
 		}
-		shown.Source, shown.Line = st.sourceAt(step, child, at, f.top)
-		if shown.Line > 0 {
+		if shown.Source, shown.Line = st.sourceAt(step, child, at, f.top); shown.Line > 0 {
 			shown.Column = 1
 		}
 		if shown.Source == nil {
@@ -112,11 +142,10 @@ func (s *session) stepFrames(place int, at *stop) (out []dap.StackFrame) {
 		out = append(out, shown)
 		child, ref = sp, sp.Parent
 	}
-	label := &frame{place: place, stop: at, span: history.None, top: len(out) == 0}
-	return append(out, dap.StackFrame{Id: s.refs.add(ref2(place, label)), Name: "pod " + st.name(place), PresentationHint: "label"})
+	return out
 }
 
-func ref2(place int, f *frame) ref { return ref{place: place, frame: f} }
+func frameRef(f *frame) ref { return ref{place: f.place, frame: f} }
 
 // sourceAt returns the line of a step's function at which a pod is: where it calls the step that the frame above is of,
 // or its beginning or end. The source is nil if podstep has none for the step.
@@ -173,10 +202,10 @@ func (s *session) goFrames(place int, at *stop, answer *agentpb.LookResponse, er
 	if err != nil {
 		title = "no goroutine: " + textOf(err)
 	}
-	out := []dap.StackFrame{{Id: s.refs.add(ref2(place, &frame{place: place, stop: at, span: history.None})), Name: title, PresentationHint: "label"}}
+	out := []dap.StackFrame{s.label(place, at, title)}
 	for i, f := range answer.GetFrames() {
 		own := &frame{place: place, stop: at, span: history.None, goroutine: true, number: uint32(i)}
-		shown := dap.StackFrame{Id: s.refs.add(ref2(place, own)), Name: words.Clean(f.GetFunction()), Column: 1, PresentationHint: "normal"}
+		shown := dap.StackFrame{Id: s.refs.add(frameRef(own)), Name: words.Clean(f.GetFunction()), Column: 1, PresentationHint: "normal"}
 		if shown.Source, shown.Line = sourceIn(f); shown.Source.SourceReference == 0 {
 			shown.PresentationHint = "subtle"
 		}
