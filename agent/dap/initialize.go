@@ -30,6 +30,7 @@ func capabilities() dap.Capabilities {
 		SupportsConditionalBreakpoints:        true,
 		SupportsHitConditionalBreakpoints:     true,
 		SupportsEvaluateForHovers:             true,
+		SupportsCompletionsRequest:            true,
 		SupportsExceptionInfoRequest:          true,
 		SupportsExceptionFilterOptions:        true,
 		SupportsDelayedStackTraceLoading:      true,

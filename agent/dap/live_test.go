@@ -343,6 +343,19 @@ func TestBreakAtConsole(t *testing.T) {
 		t.Helper()
 		return e.ask("evaluate", map[string]any{"expression": text, "context": "repl"})
 	}
+	for text, want := range map[string]string{
+		"": "why print break clear", "b": "break", "break cri.RunP": "cri.RunPodSandbox", "break cri.RunPodSandbox ": "", "clear r": "rt.sync", "why ": "", "日本 ": "",
+	} {
+		var body dap.CompletionsResponseBody
+		e.do("completions", map[string]any{"text": text + "…", "column": len([]rune(text)) + 1}).into(t, &body)
+		var got []string
+		for _, c := range body.Targets {
+			got = append(got, c.Label)
+		}
+		if s := strings.Join(got, " "); s != want {
+			t.Errorf("%q is completed to %q, want %q", text, s, want)
+		}
+	}
 	for _, c := range []struct{ text, want string }{
 		{"break rt.sandbox err", "breakpoint at rt.sandbox"},
 		{"break rt.sandbox field.x=1", "cannot decide"},

@@ -30,7 +30,7 @@ func requests(thread, frame int) map[string]any {
 // else with a sentence, and the session goes on.
 func TestRequests(t *testing.T) {
 	always := "initialize"
-	see := "dataBreakpointInfo setDataBreakpoints threads evaluate source loadedSources breakpointLocations setBreakpoints setFunctionBreakpoints setExceptionBreakpoints configurationDone"
+	see := "completions dataBreakpointInfo setDataBreakpoints threads evaluate source loadedSources breakpointLocations setBreakpoints setFunctionBreakpoints setExceptionBreakpoints configurationDone"
 	k := newKubelet(t, agent.Options{})
 	<-k.create(newPod("web"), nil)
 	attached := func(e *editor) int {

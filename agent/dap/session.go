@@ -174,6 +174,8 @@ func (s *session) dispatchSee(request dap.RequestMessage) (handled bool, err err
 		err = s.variables(r)
 	case *dap.EvaluateRequest:
 		err = s.evaluate(r)
+	case *dap.CompletionsRequest:
+		s.completions(r)
 	case *dap.ExceptionInfoRequest:
 		err = s.exceptionInfo(r)
 	case *dap.SourceRequest:
