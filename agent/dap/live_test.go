@@ -299,7 +299,8 @@ func TestPause(t *testing.T) {
 			select {
 			case <-enough:
 				return
-			case <-k.create(p, nil):
+			default:
+				<-k.create(p, nil)
 			}
 		}
 	}()

@@ -47,7 +47,8 @@ func TestRequests(t *testing.T) {
 		"negative numbers": {func(e *editor) (int, int) { attached(e); return -1, -1 }, strings.Replace(see, "evaluate", "", 1)},
 		"running thread":   {func(e *editor) (int, int) { return attached(e), 0 }, see + " pause"},
 		"held thread": {func(e *editor) (int, int) {
-			thread, _ := newKubelet(e.t, agent.Options{}).holdAt(e, "vscode", newPod("web"), "rt.sandbox", nil)
+			thread, done := newKubelet(e.t, agent.Options{}).holdAt(e, "vscode", newPod("web"), "rt.sandbox", nil)
+			e.t.Cleanup(func() { <-done }) // before the next test's kubelet has the hook
 			_, frames := e.frames(thread)
 			return thread, frames[0].Id
 		}, see + " scopes stackTrace continue next stepIn stepOut"},
