@@ -274,3 +274,13 @@ func TestReleasedChart(t *testing.T) {
 		t.Errorf("the plain YAML is\n%s", plain)
 	}
 }
+
+// sourceVersion returns the version that the chart has in the sources.
+func sourceVersion(t *testing.T) string {
+	t.Helper()
+	v, err := chartVersion("..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}

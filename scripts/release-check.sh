@@ -4,6 +4,7 @@
 # begins with an empty cache, which takes some minutes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+make test-chart
 work=$(mktemp -d)
 trap 'chmod -R u+w "$work"; rm -rf "$work"' EXIT
 epoch=$(git log -1 --format=%ct)
