@@ -31,6 +31,9 @@ type rig struct {
 	*Agent
 	svc *service
 	c   *probes.Catalogue
+	// calls are goroutines that make calls of a pretended kubelet. The rig waits for them after it has closed the agent: one
+	// that outlived its test would report to the agent of the next test.
+	calls *sync.WaitGroup
 }
 
 func newRig(t *testing.T, opts Options) *rig {
@@ -44,8 +47,10 @@ func newRig(t *testing.T, opts Options) *rig {
 		t.Fatal(err)
 	}
 	a.Attach()
+	var calls sync.WaitGroup
+	t.Cleanup(calls.Wait)
 	t.Cleanup(a.Close)
-	return &rig{t, a, &service{agent: a}, c}
+	return &rig{t, a, &service{agent: a}, c, &calls}
 }
 
 // seesAll returns a probe that sees every step, and can hold it and make it fail, but holds none of the steps in

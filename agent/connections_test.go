@@ -59,7 +59,7 @@ func TestWhileConnected(t *testing.T) {
 		_ = r.sync(p, func() error { return r.call("sync.genstatus", []any{p}, nil, nil) })
 		_ = r.sync(p, nil)
 	}()
-	go r.sync(q, nil)
+	r.calls.Go(func() { _ = r.sync(q, nil) })
 	r.held(p)
 	r.held(q)
 	h, err := tied.Step(t.Context(), &agentpb.StepRequest{Pods: sel(p), WhileConnected: true})

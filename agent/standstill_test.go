@@ -67,10 +67,10 @@ func (r *rig) loopAdd(p *v1.Pod) <-chan struct{} {
 		_ = r.call("pm.add", []any{p}, nil, nil)
 		_ = r.call("admit.add", []any{p}, nil, func() error { return r.call("admit.can", []any{p}, nil, nil) })
 		return r.call("worker.update", []any{p}, nil, func() error {
-			go func() {
+			r.calls.Go(func() {
 				defer close(worker)
 				_ = r.sync(p, nil)
-			}()
+			})
 			return nil
 		})
 	})
@@ -209,17 +209,21 @@ func TestWorkerMeanwhile(t *testing.T) {
 	r.pods.Object(p)
 	r.breakAt(p, "loop.update", agentpb.On_ON_ENTER)
 	news, turned := make(chan struct{}), make(chan struct{})
-	go r.call("worker.loop", []any{p.UID}, nil, func() error {
-		<-news
-		_ = r.call("worker.turn", nil, nil, nil)
-		close(turned)
-		<-t.Context().Done()
-		return nil
+	r.calls.Go(func() {
+		_ = r.call("worker.loop", []any{p.UID}, nil, func() error {
+			<-news
+			_ = r.call("worker.turn", nil, nil, nil)
+			close(turned)
+			<-t.Context().Done()
+			return nil
+		})
 	})
-	go r.loop("loop.update", []any{[]*v1.Pod{p}}, func() error {
-		close(news)
-		<-turned
-		return r.call("worker.update", []any{p}, nil, nil)
+	r.calls.Go(func() {
+		_ = r.loop("loop.update", []any{[]*v1.Pod{p}}, func() error {
+			close(news)
+			<-turned
+			return r.call("worker.update", []any{p}, nil, nil)
+		})
 	})
 	r.held(p)
 	if got := at(r.step(p, agentpb.StepMode_INTO, "")); got != "worker.update enter, node" {
@@ -254,7 +258,7 @@ func TestManyPodsHeld(t *testing.T) {
 	for _, bp := range r.points.list() {
 		r.points.remove(bp.id)
 	}
-	go r.loop("loop.add", []any{[]*v1.Pod{a, b}}, nil)
+	r.calls.Go(func() { _ = r.loop("loop.add", []any{[]*v1.Pod{a, b}}, nil) })
 	if h := r.held(b).proto(); at(h) != "loop.add exit, node" || h.Pod.Name != "b" {
 		t.Errorf("held %s at %s, want b at the exit of loop.add", h.Pod.Name, at(h))
 	}
@@ -295,7 +299,7 @@ func TestNodeBudget(t *testing.T) {
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "admit.can", Action: lease}); err != nil {
 		t.Fatal(err)
 	}
-	go r.loopAdd(p)
+	r.calls.Go(func() { <-r.loopAdd(p) })
 	h := r.held(p)
 	if h.budget == nil || h.budget.timer.name != "syncloop-health" || h.lease.Sub(h.since) != time.Hour {
 		t.Errorf("budget %+v, lease %v; want the sync loop's health within an hour", h.budget, h.lease.Sub(h.since))

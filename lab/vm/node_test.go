@@ -71,8 +71,8 @@ func secondDisk(t *testing.T, kubeconfig string) string {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
-		labtest.Bin(t, "kubelet"):                           "usr/bin/kubelet",
-		labtest.Bin(t, "podstep"):                           "usr/local/bin/podstep",
+		labtest.Bin(t, "kubelet"):                    "usr/bin/kubelet",
+		labtest.Bin(t, "podstep"):                    "usr/local/bin/podstep",
 		"../../docs/examples/attach/podstep.service": "etc/systemd/system/podstep.service",
 	} {
 		copyFile(t, from, filepath.Join(root, to))
