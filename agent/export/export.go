@@ -47,6 +47,8 @@ func Formats() []Format {
 		{Name: "perfetto", Text: "a Perfetto trace, for ui.perfetto.dev and trace_processor", Binary: true, New: NewPerfetto},
 		{Name: "otlp", Text: "OTLP as JSON, a line for some hundred spans, as the file receiver of an OpenTelemetry collector reads it", New: NewOTLPFile},
 		{Name: "json", Text: "one call a line, for jq", New: NewJSON},
+		{Name: "folded", Text: "folded stacks with microseconds, for flame graphs of where a pod's time went", New: NewFolded},
+		{Name: "pprof", Text: "a profile of wall time, for go tool pprof", Binary: true, New: NewPprof},
 	}
 }
 

@@ -11,12 +11,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/pprof/profile"
 	tracepb "go.opentelemetry.io/proto/otlp/trace/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -307,8 +309,15 @@ func TestGolden(t *testing.T) {
 		var b bytes.Buffer
 		exported(t, about, events, f.New(&b, about))
 		got := b.Bytes()
-		if f.Binary {
+		switch f.Name {
+		case "perfetto":
 			got = []byte(parsePerfetto(t, got).String())
+		case "pprof":
+			p, err := profile.ParseData(got)
+			if err != nil {
+				t.Fatal(err)
+			}
+			got = []byte(p.String())
 		}
 		if f.Name == "otlp" {
 			var indented bytes.Buffer
@@ -498,19 +507,33 @@ func FuzzExport(f *testing.F) {
 			if err != nil && !errors.As(err, &source) {
 				t.Fatal(err)
 			}
-			if format.Binary {
-				parsePerfetto(t, b.Bytes()).slices(t)
-				continue
-			}
-			lines := bufio.NewScanner(&b)
-			lines.Buffer(nil, 64<<20)
-			for lines.Scan() {
-				if !json.Valid(lines.Bytes()) {
-					t.Fatalf("%s: %s", format.Name, lines.Text())
-				}
-			}
+			readable(t, format.Name, b.Bytes())
 		}
 	})
+}
+
+// foldedLine is a line of folded stacks.
+var foldedLine = regexp.MustCompile(`^[^;]+(;[^;]+)* [1-9][0-9]*$`)
+
+// readable checks that what a form wrote can be read.
+func readable(t *testing.T, name string, out []byte) {
+	switch name {
+	case "perfetto":
+		parsePerfetto(t, out).slices(t)
+		return
+	case "pprof":
+		if _, err := profile.ParseData(out); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	lines := bufio.NewScanner(bytes.NewReader(out))
+	lines.Buffer(nil, 64<<20)
+	for lines.Scan() {
+		if ok := json.Valid(lines.Bytes()); name == "folded" && !foldedLine.Match(lines.Bytes()) || name != "folded" && !ok {
+			t.Fatalf("%s: %s", name, lines.Text())
+		}
+	}
 }
 
 // FuzzEvents: events in any order, with any numbers, make slices that nest.
