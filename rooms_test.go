@@ -26,7 +26,7 @@ var rooms = []room{
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},
 	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event", "api"}},
 	{name: "story", at: []string{"agent/story"}, uses: []string{"catalogue", "event"}},
-	{name: "client", at: []string{"agent/client", "agent/export"}, uses: []string{"catalogue", "event", "story"}},
+	{name: "client", at: []string{"agent/client", "agent/export", "agent/alert"}, uses: []string{"catalogue", "event", "story"}},
 	{name: "why", at: []string{"agent/explain", "agent/bundle"}, uses: []string{"catalogue", "secrets", "event", "api", "log", "story", "client"}},
 	{name: "mcp", at: []string{"agent/mcp"}, uses: []string{"catalogue", "secrets", "event", "why"}},
 	{name: "agent", at: []string{"agent", "agent/server", "agent/pods", "agent/values", "agent/callsite", "agent/host"}, uses: []string{"catalogue", "secrets", "hook", "event", "story"}},
