@@ -56,9 +56,11 @@ type Matcher struct {
 	// now is the session time up to which all is known, and tick when states are looked at next.
 	now, tick int64
 	swept     int64
-	ticks     bool
-	silent    bool
-	dropped   uint64
+	// latest is the session time of the latest event, and wall what the wall clock showed then.
+	latest, wallThen int64
+	ticks            bool
+	silent           bool
+	dropped          uint64
 }
 
 // pod is what a matcher knows about a pod.
@@ -94,10 +96,14 @@ func New(a *Alert, info *agentpb.InfoResponse, c *probes.Catalogue, o Options) *
 // Dropped returns how many calls and sequences were not followed, because too many were under way.
 func (m *Matcher) Dropped() uint64 { return m.dropped }
 
-// Last returns the session time up to which the matcher knows what happened, and Origin the wall clock at session time 0,
-// both in nanoseconds. Both are 0 before the first event.
-func (m *Matcher) Last() int64   { return m.now }
-func (m *Matcher) Origin() int64 { return m.h.Origin() }
+// Last returns the session time of the latest event, in nanoseconds.
+func (m *Matcher) Last() int64 { return m.latest }
+
+// At returns the session time at which the wall clock shows a time; ok is false before the first event. It goes by the
+// latest event, so that it does not matter if the clock was set before.
+func (m *Matcher) At(wall time.Time) (at int64, ok bool) {
+	return m.latest + max(0, wall.UnixNano()-m.wallThen), m.wallThen != 0
+}
 
 // Add takes the next batch of events.
 func (m *Matcher) Add(b *agentpb.Batch) {
@@ -151,6 +157,9 @@ func (m *Matcher) Live() {
 // addEvent takes an event of the history.
 func (m *Matcher) addEvent(r *history.Record) {
 	m.Advance(r.Time)
+	if r.Time >= m.latest {
+		m.latest, m.wallThen = r.Time, r.Header.Time
+	}
 	m.lives.Apply(r)
 	if r.Header.Kind == agentpb.Kind_DROP {
 		if e, ok := m.h.Event(r.Pos); ok {

@@ -43,7 +43,7 @@ func TestRecordings(t *testing.T) {
 				if begin.IsZero() {
 					first := New(a, info, probes.MustLoad(), Options{Lost: func(*probes.Event) {}, Match: func(*Match) {}})
 					first.Add(b)
-					begin = time.Unix(0, first.Origin())
+					begin = time.Unix(0, first.h.Origin())
 				}
 				m.Add(b)
 			}
