@@ -27,8 +27,17 @@ func (m *Matcher) matchEvent(p *pod, part int, r *history.Record, e *probes.Even
 		}
 		e = whole
 	}
-	if e.Kind == probes.Enter && r.Span != history.None && len(p.begun) < mostOfPod {
-		p.begun[key] = true
+	if e.Kind == probes.Enter && r.Span != history.None {
+		if len(p.begun) >= mostOfPod {
+			// Those whose end nobody has seen are over, too.
+			maps.DeleteFunc(p.begun, func(k callPart, _ bool) bool {
+				sp := m.h.Span(k.span)
+				return sp == nil || sp.Exit != history.None
+			})
+		}
+		if len(p.begun) < mostOfPod {
+			p.begun[key] = true
+		}
 	}
 	m.hit(p, part, r.Time, m.ofEvent(part, m.withArguments(r, e)))
 }
