@@ -25,10 +25,12 @@ const (
 )
 
 // tickEvery is how often the states of pods are looked at while no event comes: a pod gets stuck by time alone. If
-// nothing comes for longer than mostTicks of them, they are further apart.
+// nothing comes for longer than mostTicks of them, they are further apart. A batch of a recording whose clock jumps again and
+// again takes looksOfBatch of them, and then one for each gap.
 const (
-	tickEvery = int64(time.Second)
-	mostTicks = 3600
+	tickEvery    = int64(time.Second)
+	mostTicks    = 3600
+	looksOfBatch = 4 * mostTicks
 )
 
 // Options choose what a matcher takes into account.
@@ -61,6 +63,8 @@ type Matcher struct {
 	ticks            bool
 	silent           bool
 	dropped          uint64
+	// looks is how often the states were looked at in the present batch.
+	looks int
 }
 
 // pod is what a matcher knows about a pod.
@@ -108,6 +112,7 @@ func (m *Matcher) At(wall time.Time) (at int64, ok bool) {
 // Add takes the next batch of events.
 func (m *Matcher) Add(b *agentpb.Batch) {
 	first := m.h.First()
+	m.looks = 0
 	m.h.Add(b, m.addEvent)
 	for _, p := range b.GetPods() {
 		if place, ok := m.h.PodOf(p.Uid); ok {
@@ -247,6 +252,9 @@ func (m *Matcher) Next() (at int64, ok bool) {
 // Advance takes the session time: no event from before comes any more.
 func (m *Matcher) Advance(to int64) {
 	step := max(tickEvery, (to-m.now)/mostTicks)
+	if m.looks > looksOfBatch {
+		step = max(tickEvery, to-m.now)
+	}
 	for {
 		at, ok := m.Next()
 		if !ok || at > to {
@@ -259,6 +267,7 @@ func (m *Matcher) Advance(to int64) {
 			continue
 		}
 		m.lookAtStates(m.now)
+		m.looks++
 		m.tick = m.now + step
 	}
 	m.now = max(m.now, to)
