@@ -47,6 +47,9 @@ func (h *History) AddEvent(raw []byte, each func(*Record)) {
 
 func (h *History) forgetOld() {
 	for h.arena.bytes > h.limit && len(h.arena.chunks) > 1 {
+		for _, do := range h.forgetting {
+			do(h.arena.first + chunkEvents)
+		}
 		h.keepOld(h.arena.first + chunkEvents)
 		h.arena.forget()
 		h.forget(h.arena.first)

@@ -56,6 +56,17 @@ func (c *Call) Took(now int64) time.Duration {
 	return max(0, Since(c.Start, end)-held(c.holds, c.At, c.Start, end))
 }
 
+// Took returns how long a call took, or has taken by now, as of a position, without the time for which people held it. It
+// reads no event. It returns zero if the call is not kept.
+func (h *History) Took(ref, at int, now int64) time.Duration {
+	sp := h.spans.at(ref)
+	if sp == nil {
+		return 0
+	}
+	c := Call{Span: sp, At: at, Ended: sp.Over(at), holds: h.holds[ref]}
+	return c.Took(now)
+}
+
 // Since returns the time between two session times. It is never negative, although the clock of foreign events may go
 // back.
 func Since(from, to int64) time.Duration { return time.Duration(max(0, to-from)) }

@@ -41,6 +41,8 @@ type History struct {
 
 	keep func() []int   // returns the positions of events that are kept although they are old
 	kept map[int][]byte // those of them that the arena has forgotten
+
+	forgetting []func(before int)
 }
 
 // Pod is a pod of a history. Place 0 is the node itself.
@@ -191,6 +193,10 @@ func (h *History) Raw(pos int) []byte {
 // Keep sets the function that lists the positions of events to keep. They are kept for as long as it lists them,
 // however old they become.
 func (h *History) Keep(list func() []int) { h.keep = list }
+
+// BeforeForgetting adds a function that is called with a position before the events before it are forgotten. It may still
+// read them.
+func (h *History) BeforeForgetting(do func(before int)) { h.forgetting = append(h.forgetting, do) }
 
 // keepOld copies the listed events before a position, which are about to be forgotten.
 func (h *History) keepOld(before int) {

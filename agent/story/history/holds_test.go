@@ -43,6 +43,9 @@ func TestTookWithoutHolds(t *testing.T) {
 			if got := call.Took(int64(c.now) * 1e9); got != c.want {
 				t.Errorf("it took %v, want %v", got, c.want)
 			}
+			if got := h.Took(c.ref, c.at, int64(c.now)*1e9); got != c.want {
+				t.Errorf("without its events it took %v, want %v", got, c.want)
+			}
 		})
 	}
 }

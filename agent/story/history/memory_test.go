@@ -125,3 +125,22 @@ func TestReleaseGivesBack(t *testing.T) {
 		t.Errorf("%d places of %d, %d free, %d uids and %d numbers are left", h.Pods(), cap(h.pods), len(h.free), len(h.byUID), len(h.epoch.pods))
 	}
 }
+
+// TestBeforeForgetting: whoever is asked before events are forgotten can still read them.
+func TestBeforeForgetting(t *testing.T) {
+	h := New(agentOf(0, agentpb.ProbeState_PROBE_RUNNING), probes.MustLoad())
+	h.SetLimit(1)
+	var asked []int
+	h.BeforeForgetting(func(before int) {
+		if h.Raw(h.First()) == nil || h.Raw(before-1) == nil {
+			t.Errorf("events before %d are gone already", before)
+		}
+		asked = append(asked, before)
+	})
+	for i := range 3 * chunkEvents {
+		h.AddEvent(eventAt(i, &agentpb.Event{Kind: agentpb.Kind_NOTE, Step: 1}), nil)
+	}
+	if len(asked) != 2 || asked[1] != h.First() {
+		t.Errorf("asked before %v, and the first event is %d", asked, h.First())
+	}
+}
