@@ -26,12 +26,13 @@ const (
 	inEvents
 	inBreaks
 	inWhy
+	inTop
 	inTour
 	inFind
 )
 
 // scopes in the order in which keys are looked up.
-var scopes = []scope{inFind, inTour, inWhy, inBreaks, inTimeline, inStory, inEvents, inReplay, anywhere}
+var scopes = []scope{inFind, inTour, inWhy, inTop, inBreaks, inTimeline, inStory, inEvents, inReplay, anywhere}
 
 // group is a heading of the help page.
 type group int
@@ -99,6 +100,8 @@ func (m *Model) active(s scope) bool {
 		return m.timelineShown()
 	case inEvents:
 		return m.main() == screen.MainEvents
+	case inTop:
+		return m.main() == screen.MainTop
 	case inBreaks:
 		return m.breaksShown()
 	case inWhy:
@@ -120,6 +123,7 @@ var scopeReasons = map[scope]text{
 	inEvents:   words.Text("only in the list of events", "仅在事件列表中可用"),
 	inBreaks:   words.Text("only in the list of breakpoints", "仅在断点列表中可用"),
 	inWhy:      words.Text("only at a cause that a walk explains", "仅在有导览讲解的原因上可用"),
+	inTop:      words.Text("only in the list of durations", "仅在耗时列表中可用"),
 	inFind:     words.Text("only while a text is looked for", "仅在查找文字时可用"),
 	inStory:    words.Text("only in the pipeline", "仅在流水线中可用"),
 	inTour:     words.Text("no guided walk is on", "当前没有进行导览"),

@@ -25,6 +25,8 @@ var lookActions = []action{
 		hint: words.Text("timeline", "时间线"), rank: rankUnless(screen.MainTimeline, 30), do: show(screen.MainTimeline)},
 	{id: "look.events", keys: []string{"e"}, group: groupLook, title: words.Text("Events", "事件"),
 		hint: words.Text("events", "事件"), rank: rankUnless(screen.MainEvents, 25), do: show(screen.MainEvents)},
+	{id: "look.top", keys: []string{"d"}, group: groupLook, title: words.Text("Durations of the steps", "各步骤的耗时"),
+		hint: words.Text("durations", "耗时"), rank: rankUnless(screen.MainTop, 24), do: show(screen.MainTop)},
 	{id: "look.why", keys: []string{"w"}, group: groupLook, title: words.Text("Why the pod is where it is", "Pod 为什么停在这里"),
 		hint: words.Text("why", "为什么"), rank: rankUnless(screen.MainWhy, 28), do: (*Model).showWhy},
 	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
@@ -53,6 +55,10 @@ var lookActions = []action{
 		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), brief: (*Model).oneOrAll, do: intent(func(m *Model) { m.state.ToggleMany() })},
 	{id: "events.many", keys: []string{"m"}, scope: inEvents, group: groupLook, title: words.Text("Events of one pod, or of all pods", "单个 Pod 或所有 Pod 的事件"),
 		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), brief: (*Model).oneOrAll, do: intent(func(m *Model) { m.state.ToggleManyEvents() })},
+	{id: "top.many", keys: []string{"m"}, scope: inTop, group: groupLook, title: words.Text("Durations in one pod, or in all pods", "单个 Pod 或所有 Pod 的耗时"),
+		hint: words.Text("all pods", "所有 Pod"), rank: rank(58), brief: (*Model).oneOrAll, do: intent(func(m *Model) { m.state.ToggleManyTop() })},
+	{id: "top.order", keys: []string{"a"}, scope: inTop, group: groupLook, title: words.Text("Next order of the durations: p99, total, calls, longest, errors", "切换耗时的排序：p99、总时长、次数、最长、失败次数"),
+		hint: words.Text("order", "排序"), rank: rank(57), do: intent(func(m *Model) { m.state.NextTopOrder() })},
 	{id: "look.record", keys: []string{"r"}, group: groupLook, title: words.Text("Record to a file, or stop that", "录制到文件，或停止录制"),
 		off: offNoAgent, do: (*Model).toggleRecord},
 	{id: "look.copy", keys: []string{"Y"}, group: groupLook, title: words.Text("Copy what is selected", "复制选中内容"),
@@ -71,6 +77,15 @@ func rankUnless(what screen.Main, n int) func(*Model) int {
 
 func show(what screen.Main) func(*Model) tea.Cmd {
 	return intent(func(m *Model) { m.state.SetMain(what) })
+}
+
+// open opens the selected row, or goes into it.
+func (m *Model) open() {
+	if m.state.WorstForgotten() {
+		m.notice(m.text(words.Text("the events of the longest call are forgotten; it cannot be shown any more", "最长那次调用的事件已被遗忘，无法再显示")))
+		return
+	}
+	m.state.Open()
 }
 
 // showWhy shows the causes, and asks about them at once.

@@ -31,7 +31,7 @@ var moveActions = []action{
 	{id: "move.down", keys: []string{"j", "down"}, group: groupMove, title: words.Text("One row down", "下移一行"),
 		do: intent(func(m *Model) { m.state.Move(1) })},
 	{id: "move.open", keys: []string{"l", "right", "enter"}, group: groupMove, title: words.Text("Open, or go in", "展开或进入"),
-		hint: words.Text("open", "展开"), rank: rank(20), do: intent(func(m *Model) { m.state.Open() })},
+		hint: words.Text("open", "展开"), rank: rank(20), do: intent((*Model).open)},
 	{id: "move.back", keys: []string{"h", "left"}, group: groupMove, title: words.Text("Close, or go one level out", "收起或返回上一级"),
 		do: intent(func(m *Model) { m.state.Back() })},
 	{id: "move.pageup", keys: []string{"ctrl+u", "pgup"}, group: groupMove, title: words.Text("Half a page up", "上翻半页"),

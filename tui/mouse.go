@@ -76,6 +76,8 @@ func (m *Model) click(x, y int) tea.Cmd {
 		m.state.SelectPod(t.Pod)
 	case view.OnRow, view.OnBar:
 		m.state.SelectRow(t.ID)
+	case view.OnTop:
+		m.state.SelectTop(t.ID)
 	case view.OnFold:
 		m.state.SelectRow(t.ID)
 		m.state.Open()

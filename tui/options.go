@@ -74,7 +74,7 @@ func (o *Options) Adapt(t Terminal) {
 		o.Lang = words.LangOf(t.Getenv("LC_ALL"), t.Getenv("LC_MESSAGES"), t.Getenv("LANG"))
 	}
 	o.NoColour = o.NoColour || t.Getenv("NO_COLOR") != ""
-	o.ASCII = o.ASCII || !utf8Locale(t.Getenv)
+	o.ASCII = o.ASCII || !UTF8Locale(t.Getenv)
 	if o.Plain == "" {
 		o.Plain = plainBecause(t)
 	}
@@ -95,9 +95,9 @@ func plainBecause(t Terminal) string {
 	return ""
 }
 
-// utf8Locale reports whether the terminal can be expected to show Unicode. It is true if no locale is set, because
+// UTF8Locale reports whether the terminal can be expected to show Unicode. It is true if no locale is set, because
 // most terminals show it.
-func utf8Locale(getenv func(string) string) bool {
+func UTF8Locale(getenv func(string) string) bool {
 	for _, name := range []string{"LC_ALL", "LC_CTYPE", "LANG"} {
 		if v := strings.ToLower(getenv(name)); v != "" {
 			return strings.Contains(v, "utf-8") || strings.Contains(v, "utf8")

@@ -65,7 +65,7 @@ func BenchmarkAdd(b *testing.B) {
 func BenchmarkScreen(b *testing.B) {
 	for _, n := range []int{1_000, 100_000, 1_000_000} {
 		info, batches := many(b, n+200_000, 20)
-		for _, main := range []screen.Main{screen.MainStory, screen.MainTimeline, screen.MainEvents} {
+		for _, main := range []screen.Main{screen.MainStory, screen.MainTimeline, screen.MainEvents, screen.MainTop} {
 			b.Run(fmt.Sprintf("events=%d/main=%s", n, cmp.Or(main, "pipeline")), func(b *testing.B) {
 				s := New(info, probes.MustLoad(), words.English)
 				i := 0

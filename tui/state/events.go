@@ -249,9 +249,9 @@ func (l *eventsView) stopFollowing(s *State) {
 	}
 }
 
-// Many reports whether the present view shows all pods. Only timeline and events can.
+// Many reports whether the present view shows all pods. Only timeline, events and durations can.
 func (s *State) Many() bool {
-	return s.main == screen.MainTimeline && s.time.many || s.main == screen.MainEvents && s.events.many
+	return s.main == screen.MainTop && !s.top.one || s.main == screen.MainTimeline && s.time.many || s.main == screen.MainEvents && s.events.many
 }
 
 // ToggleManyEvents lists the events of all pods, or of the selected one.

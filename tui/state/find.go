@@ -22,6 +22,8 @@ func (s *State) Rows() (name any, rows find.List) {
 		return s.pod, storyRows{s, v, s.layout(s.podAt(s.pod), v.at)}
 	case s.main == screen.MainEvents:
 		return eventsOf{s.filterText, s.events.ofPod(s), s.pod}, eventRows{s, v}
+	case s.main == screen.MainTop:
+		return s.topListed(), topFound{s, s.topRows(v)}
 	case s.main == screen.MainWhy && s.pod != 0:
 		return screen.MainWhy, causeRows{s, s.causes(v)}
 	}

@@ -139,11 +139,14 @@ func (s *State) selectedLine(v *view) *line {
 	return nil
 }
 
-// shownLine returns the line that the detail is about: the selected event where events are listed, else the selected
-// row of the story.
+// shownLine returns the line that the detail is about: the selected event where events are listed, the worst call of the
+// selected step where durations are, else the selected row of the story.
 func (s *State) shownLine(v *view) *line {
-	if s.main == screen.MainEvents {
+	switch s.main {
+	case screen.MainEvents:
 		return s.eventLine(v)
+	case screen.MainTop:
+		return s.worstLine(v)
 	}
 	return s.selectedLine(v)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/story/outline"
+	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
@@ -26,6 +27,7 @@ type State struct {
 	h        *history.History
 	lives    *life.Lives
 	outlines *outline.Outlines
+	spreads  *spread.Spreads
 	usual    *expected.Usual
 	pods     []*pod
 	version  uint64 // grows with every change of what is shown
@@ -62,6 +64,7 @@ func New(info *agentpb.InfoResponse, c *probes.Catalogue, lang words.Lang) *Stat
 	s := &State{lang: lang, h: h, lives: life.New(h), usual: expected.New(h), reader: newReader()}
 	s.outlines = outline.New(h, s.lives)
 	s.outlines.Learnt = s.usual.Learn
+	s.spreads = spread.New(h, nil)
 	return s
 }
 
@@ -98,6 +101,7 @@ func (s *State) Add(b *agentpb.Batch) {
 	s.h.Add(b, func(r *history.Record) {
 		s.lives.Apply(r)
 		s.outlines.Take(r)
+		s.spreads.Apply(r)
 	})
 	s.version++
 	if now := s.h.First(); now != first {

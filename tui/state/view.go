@@ -6,6 +6,7 @@ import (
 
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
@@ -45,10 +46,11 @@ type reader struct {
 	filterText string
 	events     eventsView
 	time       timeView
+	top        topView
 }
 
 func newReader() reader {
-	return reader{frozenAt: none, follow: true, events: newEventsView(), sort: screen.SortWorst, columns: screen.UsualColumns}
+	return reader{frozenAt: none, follow: true, events: newEventsView(), sort: screen.SortWorst, columns: screen.UsualColumns, top: topView{order: spread.Orders[0]}}
 }
 
 func (s *State) frozen() bool { return s.frozenAt != none }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -26,6 +27,7 @@ var fixtures = []fixture{
 	{"events", eventsOf},
 	{"breaks", breaksOf},
 	{"causes", causesOf},
+	{"durations", durationsOf},
 	{"palette", paletteOf},
 	{"help", helpOf},
 	{"dialog", dialogOf},
@@ -261,6 +263,23 @@ func breaksOf() *screen.Screen {
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},
 		{ID: 3, Pods: "*/cart-*", Steps: "image.pull", When: "slower than 2s", Action: "fail: registry unavailable", Hits: 12},
+	}}
+	return s
+}
+
+// durationsOf has steps whose calls have ended, and one whose only call goes on.
+func durationsOf() *screen.Screen {
+	s := base()
+	s.Main = screen.MainTop
+	s.Why = screen.Why{Text: "web runs and is ready.", Mark: life.Idle}
+	us := time.Microsecond
+	s.Body = &screen.Top{Total: 41, Top: 12, Cursor: 2, Order: spread.ByP99, Seen: 185 * time.Second, Rows: []screen.TopRow{
+		{Step: "image.pull", Title: "Pull an image", Calls: 12, Errors: 4, PerMinute: 3.9, Share: 0.31, P50: 1200 * ms, P90: 9 * time.Second, P99: 42 * time.Second, Max: 42 * time.Second, Worst: "shop/cart-7f9c5d6b8-x2x4k", Heat: [spread.HeatBins]int{10: 3, 11: 5, 12: 3, 14: 1}},
+		{Step: "sync.pod", Title: "Sync a pod", Calls: 128417, PerMinute: 41650, Share: 2.45, P50: 9 * ms, P90: 40 * ms, P99: 2100 * ms, Max: 42 * time.Second, Worst: "shop/cart-7f9c5d6b8-x2x4k", Open: 3, Longest: 12 * time.Second, Heat: [spread.HeatBins]int{4: 2, 5: 900, 6: 120000, 7: 7000, 8: 400, 9: 100, 12: 13, 14: 2}},
+		{Step: "cri.RunPodSandbox", Title: "RunPodSandbox", Calls: 8, PerMinute: 2.6, Share: 0.017, P50: 372 * ms, P90: 512 * ms, P99: 512 * ms, Max: 512 * ms, Worst: "default/web", Heat: [spread.HeatBins]int{9: 3, 10: 5}},
+		{Step: "status.patch", Title: "Patch the status", Calls: 26, Errors: 1, PerMinute: 8.4, P50: 2 * ms, P90: 4 * ms, P99: 5 * ms, Max: 5 * ms, Worst: "kube-system/dns-x2", Heat: [spread.HeatBins]int{5: 20, 6: 6}},
+		{Step: "merge.Merge", Title: "Merge", Calls: 47, PerMinute: 15.2, P50: 4 * us, P90: 20 * us, P99: 30 * us, Max: 30 * us, Worst: "node-1", Heat: [spread.HeatBins]int{0: 40, 1: 7}},
+		{Step: "boot.klrun", Title: "Run the kubelet", Open: 1, Longest: 185 * time.Second, Worst: "node-1"},
 	}}
 	return s
 }

@@ -2,6 +2,7 @@ package view
 
 import (
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/tui/screen"
 )
 
@@ -29,6 +30,8 @@ type marks struct {
 	request, answer, picked, bookmark                        string
 	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
 	barSlow, barFast                                         string // of two bars beside each other
+	// heat are the levels of a heat line, the lowest first.
+	heat []string
 	// eighths are bars of one to seven eighths of a cell; empty if the set has none.
 	eighths []string
 }
@@ -46,6 +49,7 @@ var glyphSets = [...]marks{
 		request: "→", answer: "←", picked: "▣", bookmark: "§",
 		grid: "┊", now: "│", barEnd: "►", barHalf: "▐", barPlain: "█", barBusy: "█", barNo: "┄",
 		barSlow: "█", barFast: "░",
+		heat:    spread.HeatBlocks,
 		eighths: []string{"▏", "▎", "▍", "▌", "▋", "▊", "▉"},
 	},
 	ASCII: {
@@ -60,6 +64,7 @@ var glyphSets = [...]marks{
 		request: "->", answer: "<-", picked: "%", bookmark: "&",
 		grid: ":", now: "|", barEnd: ">", barHalf: "=", barPlain: "=", barBusy: "#", barNo: ".",
 		barSlow: "#", barFast: "-",
+		heat: spread.HeatSigns,
 	},
 }
 

@@ -14,6 +14,7 @@ const (
 	OnBar
 	OnEvent
 	OnBreak
+	OnTop // a step with its durations
 	OnHint
 	OnButton
 	OnItem
@@ -32,7 +33,7 @@ type Target struct {
 	Pane screen.Pane
 	Main screen.Main
 	Pod  screen.PodKey
-	// ID identifies a row or a bar. For a hint it is the key.
+	// ID identifies a row or a bar. For a hint it is the key, for a step with its durations the step.
 	ID string
 	// Index is the place of an event in the session, or the number of a breakpoint. For a crumb, a button or an item
 	// it is the place in the list.

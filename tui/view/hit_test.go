@@ -41,6 +41,7 @@ func TestHit(t *testing.T) {
 		{timelineOf, "image busybox", Target{Kind: OnBar, Pane: screen.PaneMain, ID: "image busybox:1.35"}},
 		{eventsOf, "mounted=1", Target{Kind: OnEvent, Pane: screen.PaneMain, Index: 1202}},
 		{breaksOf, "fail: registry", Target{Kind: OnBreak, Pane: screen.PaneMain, Index: 3}},
+		{durationsOf, "status.patch", Target{Kind: OnTop, Pane: screen.PaneMain, ID: "status.patch"}},
 		{tourOf, "enter goes on", Target{Kind: OnTour}},
 		{dialogOf, "Cancel", Target{Kind: OnButton, Index: 0}},
 		{dialogOf, "Hold  ", Target{Kind: OnButton, Index: 1}},

@@ -1,6 +1,7 @@
 package view
 
 import (
+	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -85,9 +86,24 @@ var (
 	wordNoMatch     = probes.Text{En: "nothing here matches", Zh: "没有匹配项"}
 	wordMarked      = probes.Text{En: "%d marked", Zh: "已标记 %d 个"}
 	wordNOf         = probes.Text{En: "%d of %d", Zh: "%d / %d"}
+	wordCalls       = probes.Text{En: "calls", Zh: "次数"}
+	wordPerMinute   = probes.Text{En: "a minute", Zh: "每分钟"}
+	wordErrors      = probes.Text{En: "errors", Zh: "失败"}
+	wordLongest     = probes.Text{En: "longest", Zh: "最长"}
+	wordShare       = probes.Text{En: "share", Zh: "占比"}
+	wordOpen        = probes.Text{En: "go on", Zh: "进行中"}
+	wordOpenFor     = probes.Text{En: "%d, %s", Zh: "%d，%s"}
+	wordWorstIn     = probes.Text{En: "longest in", Zh: "最长的在"}
+	wordSeenFor     = probes.Text{En: "in %s", Zh: "%s 内"}
 	wordFind        = probes.Text{En: "find", Zh: "查找"}
 	wordFound       = probes.Text{En: "%d found", Zh: "找到 %d 个"}
 )
+
+// orderWords are the names of the orders of durations.
+var orderWords = map[spread.Order]probes.Text{
+	spread.ByP99: {En: "by p99", Zh: "按 p99"}, spread.BySum: {En: "by total", Zh: "按总时长"}, spread.ByCalls: {En: "by calls", Zh: "按次数"},
+	spread.ByMax: {En: "by longest", Zh: "按最长"}, spread.ByErrors: {En: "by errors", Zh: "按失败次数"},
+}
 
 // sortWords are the names of the orders of the list.
 var sortWords = map[screen.PodSort]probes.Text{

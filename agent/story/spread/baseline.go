@@ -32,7 +32,7 @@ type Baseline struct {
 	Taken   time.Time `json:"taken"`
 	// SeenNs is over how much time events were seen.
 	SeenNs int64  `json:"seenNs"`
-	Steps  []Kept `json:"steps"`
+	Steps  []Kept `json:"steps,omitempty"`
 }
 
 // Kept is what a baseline keeps of a step. All times are in nanoseconds.
@@ -46,6 +46,9 @@ type Kept struct {
 	Max    time.Duration `json:"maxNs"`
 	Sum    time.Duration `json:"sumNs"`
 }
+
+// Seen returns over how much time events were seen.
+func (b *Baseline) Seen() time.Duration { return time.Duration(b.SeenNs) }
 
 // Keep adds the steps of rows of which a call has ended.
 func (b *Baseline) Keep(h *history.History, rows []Row) {

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -79,5 +80,27 @@ func TestHeatBin(t *testing.T) {
 		if got := HeatBin(d); got != want {
 			t.Errorf("%v is in bin %d, want %d", d, got, want)
 		}
+	}
+}
+
+// TestHeatLine: a single call shows beside many others, and the scale stands at its bins.
+func TestHeatLine(t *testing.T) {
+	heat := [HeatBins]int{1: 1, 2: 1000, 5: 10}
+	if got := HeatLine(heat, []string{"1", "2", "3", "4"}); got != " 14  2            " {
+		t.Errorf("%q", got)
+	}
+	if got := HeatLine([HeatBins]int{3: 1}, []string{".", "#"}); got != "   #              " {
+		t.Errorf("%q", got)
+	}
+	if got := HeatLine([HeatBins]int{}, []string{"."}); strings.TrimSpace(got) != "" {
+		t.Errorf("%q", got)
+	}
+	for text, d := range map[string]time.Duration{"1 ms": time.Millisecond, "1 s": time.Second} {
+		if at := strings.Index(HeatScale, text); at != HeatBin(d) {
+			t.Errorf("%s stands at %d, and its bin is %d", text, at, HeatBin(d))
+		}
+	}
+	if len(HeatScale) != HeatBins {
+		t.Errorf("the scale has %d places", len(HeatScale))
 	}
 }

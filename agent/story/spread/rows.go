@@ -75,7 +75,7 @@ func (s *Spread) Rows(h *history.History, now int64, order Order) []Row {
 		r := &out[at[sp.Step]-1]
 		r.Open++
 		if took := h.Took(ref, s.At, max(now, s.To)); r.Longest.Span == history.None || took > r.Longest.Took {
-			r.Longest = Call{Pod: sp.Pod, Span: ref, Took: took}
+			r.Longest = Call{sp.Pod, ref, took, sp.ID, sp.Start}
 		}
 	}
 	slices.SortFunc(out, func(a, b Row) int {

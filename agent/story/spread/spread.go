@@ -87,7 +87,7 @@ func (s *Spread) end(h *history.History, r *history.Record, sp *history.Span, wa
 	if unseen || wanted != nil && !wanted(r) {
 		return
 	}
-	s.step(sp.Step).add(Call{Pod: sp.Pod, Span: r.Span, Took: h.Took(r.Span, s.At, sp.End)}, sp.Failed)
+	s.step(sp.Step).add(Call{sp.Pod, r.Span, h.Took(r.Span, s.At, sp.End), sp.ID, sp.Start}, sp.Failed)
 }
 
 // step returns a step to add a call to.

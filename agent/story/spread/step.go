@@ -1,8 +1,10 @@
 package spread
 
 import (
+	"math"
 	"slices"
 	"sort"
+	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/story/history"
@@ -28,6 +30,10 @@ type Call struct {
 	Pod  int // place in the history
 	Span int // reference in the history, which may have forgotten the call; None: there is no such call
 	Took time.Duration
+	// ID is the agent's number for the call, plus that of its epoch, and Start the session time at which it began. They are
+	// known even if the history has forgotten the call.
+	ID    uint64
+	Start int64
 }
 
 // step has the calls of one step that have ended.
@@ -82,3 +88,28 @@ func (t *step) clone(o *owner) *step {
 	out.owner, out.times.bins = o, slices.Clone(t.times.bins)
 	return &out
 }
+
+// HeatLine returns a heat line as text: for each bin a blank if it has no call, else one of levels, of which the first is
+// for the fewest calls. Levels follow the logarithm of the number, so that a single slow call can be seen beside
+// thousands of quick ones.
+func HeatLine(heat [HeatBins]int, levels []string) string {
+	most := math.Log1p(float64(slices.Max(heat[:])))
+	var b strings.Builder
+	for _, n := range heat {
+		if n <= 0 {
+			b.WriteByte(' ')
+			continue
+		}
+		b.WriteString(levels[int(math.Round(math.Log1p(float64(n))/most*float64(len(levels)-1)))])
+	}
+	return b.String()
+}
+
+// The levels of heat lines: blocks, and signs for terminals and files that have only ASCII.
+var (
+	HeatBlocks = []string{"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"}
+	HeatSigns  = []string{".", ":", "-", "=", "+", "*", "%", "#"}
+)
+
+// HeatScale is the scale above a heat line: a millisecond and a second stand where their bins begin.
+const HeatScale = "     1 ms  1 s    "
