@@ -72,6 +72,8 @@ func TestInterrupted(t *testing.T) {
 		err  string
 	}{
 		{"trace web", exitDone, ""},
+		{"top web --watch", exitDone, ""},
+		{"top web --watch -o json", exitDone, ""},
 		{"trace web --until held", exitFailed, "interrupted before web was held"},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
