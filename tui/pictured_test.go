@@ -21,13 +21,14 @@ var Pictured = map[string]Picture{
 	"look.podevents": {Key: "X", Title: "Events of the pod"},
 
 	"look.pipeline": {Why: byItself}, "look.timeline": {Why: byItself}, "look.events": {Why: byItself}, "look.why": {Why: byItself}, "look.compare": {Why: byItself}, "look.filter": {Why: byItself},
+	"look.top":       {Why: "it shows names, times, and the detail of a call, which the test sees in the pipeline"},
 	"screen.palette": {Why: byItself}, "screen.picture": {Why: byItself},
 
 	"look.logs":  {Why: "docs/secrets.md: it shows what containers printed, to the person who may see it"},
 	"look.stack": {Why: "it takes a kubelet with debug information: TestShown of probes/delve looks at its variables"},
 	"look.copy":  {Why: "it copies what the screen shows"}, "look.record": {Why: "TestSimCanaries looks at such a file"},
 
-	"look.freeze": {Why: noPage}, "look.follow": {Why: noPage}, "time.in": {Why: noPage}, "time.out": {Why: noPage}, "time.many": {Why: noPage}, "events.many": {Why: noPage},
+	"look.freeze": {Why: noPage}, "look.follow": {Why: noPage}, "time.in": {Why: noPage}, "time.out": {Why: noPage}, "time.many": {Why: noPage}, "events.many": {Why: noPage}, "top.many": {Why: noPage}, "top.order": {Why: noPage},
 	"screen.zoom": {Why: noPage}, "screen.narrower": {Why: noPage}, "screen.wider": {Why: noPage}, "screen.mouse": {Why: noPage}, "screen.lang": {Why: noPage}, "screen.theme": {Why: noPage},
 	"screen.sort": {Why: noPage}, "screen.gone": {Why: noPage}, "screen.columns": {Why: noPage}, "screen.redraw": {Why: noPage}, "screen.help": {Why: noText},
 
