@@ -133,6 +133,13 @@ func (a *app) runTop(ctx context.Context, pods string, flags *topFlags) error {
 			return err
 		}
 	}
+	var save *export.File
+	if flags.save != "" { // now, since it may take long to count
+		if save, err = export.Create(flags.save, flags.force); err != nil {
+			return existsError(err)
+		}
+		defer save.Discard()
+	}
 	t := &topper{catalogue: catalogue, pods: sel, globs: globs, filter: &flags.filter.Filter}
 	if flags.recorded() {
 		err = a.topOfRecording(ctx, t, flags)
@@ -145,8 +152,8 @@ func (a *app) runTop(ctx context.Context, pods string, flags *topFlags) error {
 	if printing := p.last(t); printing != nil {
 		return printing
 	}
-	if flags.save != "" {
-		return errors.Join(a.saveBaseline(t, flags), err)
+	if save != nil {
+		return errors.Join(a.saveBaseline(t, save, flags.save), err)
 	}
 	return err
 }
@@ -166,12 +173,7 @@ func readBaseline(path string) (*spread.Baseline, error) {
 }
 
 // saveBaseline writes the durations to the FILE of --save.
-func (a *app) saveBaseline(t *topper, flags *topFlags) error {
-	f, err := export.Create(flags.save, flags.force)
-	if err != nil {
-		return existsError(err)
-	}
-	defer f.Discard()
+func (a *app) saveBaseline(t *topper, f *export.File, path string) error {
 	b := t.baseline()
 	if err := b.Write(f); err != nil {
 		return err
@@ -179,7 +181,7 @@ func (a *app) saveBaseline(t *topper, flags *topFlags) error {
 	if err := f.Commit(); err != nil {
 		return existsError(err)
 	}
-	a.printf("the durations of %d steps are in %s", len(b.Steps), flags.save)
+	a.printf("the durations of %d steps are in %s", len(b.Steps), path)
 	return nil
 }
 
@@ -202,6 +204,9 @@ func (a *app) topOfAgent(ctx context.Context, t *topper, p *topPrinter) error {
 	}
 	t.begin(c.About())
 	t.live = true
+	if flags.noHistory {
+		t.from = time.Now()
+	}
 	if flags.for_.d > 0 {
 		defer time.AfterFunc(flags.for_.d, cancel).Stop()
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -11,6 +12,9 @@ import (
 	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/probes/words"
 )
+
+// maxStepsNamed is how many steps that are not compared a person gets the names of.
+const maxStepsNamed = 10
 
 // differencesText prints how durations differ from a baseline, for people.
 func differencesText(w io.Writer, t *topper, b *spread.Baseline, d *spread.Differences) {
@@ -32,7 +36,10 @@ func differencesText(w io.Writer, t *topper, b *spread.Baseline, d *spread.Diffe
 		default:
 			one = fmt.Sprintf("%d steps %s", len(steps), several)
 		}
-		fmt.Fprintln(w, words.Clean(one+": ")+ansi.Wordwrap(words.Clean(strings.Join(steps, ", ")), compareWidth, ""))
+		if more := len(steps) - maxStepsNamed; more > 0 {
+			steps = append(slices.Clone(steps[:maxStepsNamed]), fmt.Sprintf("and %d more; -o json has all", more))
+		}
+		fmt.Fprintln(w, ansi.Wordwrap(words.Clean(one+": "+strings.Join(steps, ", ")), compareWidth, ""))
 	}
 	left(d.Few, fmt.Sprintf("has too few calls to be compared, fewer than %d", spread.MinCalls), fmt.Sprintf("have too few calls to be compared, fewer than %d", spread.MinCalls))
 	left(d.New, "is new, and has no calls in the file", "are new, and have no calls in the file")

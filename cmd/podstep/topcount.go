@@ -26,7 +26,8 @@ type topper struct {
 	pods      *agentpb.PodSelector
 	globs     []string
 	filter    *filter.Filter
-	live      bool // time goes on without an event
+	live      bool      // time goes on without an event
+	from      time.Time // when podstep began to look; zero: what was before counts as well
 
 	info    *agentpb.InfoResponse
 	h       *history.History
@@ -98,11 +99,19 @@ func (t *topper) now() int64 {
 	return t.h.Last()
 }
 
-func (t *topper) rows(order spread.Order) []spread.Row {
-	return t.spreads.At(t.h.End()).Rows(t.h, t.now(), order)
+// spread returns what was counted so far. Without a history, time counts from the moment at which podstep began to look,
+// even if the first event came later.
+func (t *topper) spread() *spread.Spread {
+	s := t.spreads.At(t.h.End())
+	if !t.from.IsZero() && t.h.Origin() != 0 {
+		s.From = min(s.From, t.from.UnixNano()-t.h.Origin())
+	}
+	return s
 }
 
-func (t *topper) seen() time.Duration { return t.spreads.At(t.h.End()).Seen(t.now()) }
+func (t *topper) rows(order spread.Order) []spread.Row { return t.spread().Rows(t.h, t.now(), order) }
+
+func (t *topper) seen() time.Duration { return t.spread().Seen(t.now()) }
 
 // baseline returns what was counted, for a file.
 func (t *topper) baseline() *spread.Baseline {

@@ -84,10 +84,11 @@ func (p *topPrinter) redraw(t *topper, width, height int) error {
 	if p.lines > 0 {
 		fmt.Fprintf(&out, "\x1b[%dA\r", p.lines)
 	}
-	out.WriteString("\x1b[J")
+	// Line by line: if all is cleared at once, some terminals keep what was there in their scrollback.
 	for _, l := range lines {
-		out.WriteString(ansi.Truncate(l, width, "") + "\n")
+		out.WriteString(ansi.Truncate(l, width, "") + "\x1b[K\n")
 	}
+	out.WriteString("\x1b[J")
 	p.printed, p.lines = true, len(lines)
 	_, err := io.WriteString(p.out, out.String())
 	return err
