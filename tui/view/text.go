@@ -130,11 +130,18 @@ func breakAt(s string, w int) int {
 		opened = strings.Contains(notLast, g)
 		at += len(g)
 	}
-	if best == 0 { // one long word
-		best = max(full, len(firstOf(s)))
+	if best > 0 {
+		return best
 	}
-	return best
+	// One long word, such as a path or the name of a method: it is best read in its parts.
+	if part := strings.LastIndexAny(s[:full], partEnds) + 1; part > full/2 && part < len(s) {
+		return part
+	}
+	return max(full, len(firstOf(s)))
 }
+
+// partEnds are the characters behind which a long word may end on a line.
+const partEnds = "/.-_:,"
 
 func firstOf(s string) string {
 	g, _ := cutFirst(s)

@@ -15,6 +15,8 @@ func TestWrap(t *testing.T) {
 		{"", 10, []string{""}},
 		{"asks the runtime for a sandbox", 12, []string{"asks the", "runtime for", "a sandbox"}},
 		{"kubernetes.io/serviceaccount", 10, []string{"kubernetes", ".io/servic", "eaccount"}},
+		{"/runtime.v1.RuntimeService/RunPodSandbox", 34, []string{"/runtime.v1.RuntimeService/", "RunPodSandbox"}},
+		{"sha256:0123456789abcdef0123456789", 16, []string{"sha256:012345678", "9abcdef012345678", "9"}},
 		{"沙箱就绪，或者过了期限", 8, []string{"沙箱就", "绪，或者", "过了期限"}},
 		{"请 kubelet 等待", 10, []string{"请 kubelet", "等待"}},
 		{"one\ntwo", 10, []string{"one", "two"}},

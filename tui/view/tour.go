@@ -90,16 +90,19 @@ func (f *frame) cutLines(lines []rich, n int) []rich {
 	return append(slices.Clone(lines[:n-1]), rich{last})
 }
 
-// tourTitle returns the title in one or two lines: the walk's title and the stop's, or only the stop's if both do
-// not fit.
+// tourTitle returns the title in one or two lines: the walk's title and the stop's, each on a line of its own if one line
+// has no room for both, or only the stop's if there is no room for that.
 func (f *frame) tourTitle(w, most int) []string {
 	t, dot := f.s.Tour, " "+f.m.dot+" "
 	head := f.text(wordTour) + dot
 	if t.Heading == "" {
 		return joinFrom(wrap(head+t.Title, max(1, w)), most)
 	}
-	if lines := wrap(head+t.Title+dot+t.Heading, max(1, w)); len(lines) <= most {
-		return lines
+	if one := head + t.Title + dot + t.Heading; width(one) <= w {
+		return []string{one}
+	}
+	if most > 1 && width(head+t.Title) <= w && width(t.Heading) <= w {
+		return []string{head + t.Title, t.Heading}
 	}
 	return joinFrom(wrap(head+t.Heading, max(1, w)), most)
 }
