@@ -19,6 +19,8 @@ var swept = map[string]struct {
 	"podstep why":        {args: [][]string{{"why", "POD"}, {"why", "POD", "-o", "yaml"}, {"why", "-A"}}},
 	"podstep doctor":     {args: [][]string{{"doctor"}, {"doctor", "-o", "json"}, {"doctor", "-o", "yaml"}}},
 	"podstep steps":      {args: [][]string{{"steps", "--agent"}, {"steps", "-o", "json"}}},
+	"podstep top":        {args: [][]string{{"top", "-o", "json"}, {"top", "-o", "wide"}, {"top", "POD", "-o", "yaml"}, {"top", "--trace", "TRACE", "-o", "json"}}},
+	"podstep alert":      {args: [][]string{{"alert", "kind=enter", "--file", "TRACE"}, {"alert", "kind=exit", "--file", "TRACE", "-o", "json"}}},
 	"podstep break ls":   {args: [][]string{{"break", "ls", "-o", "yaml"}}},
 	"podstep hold":       {args: [][]string{{"hold", "POD", "--wait", "1s", "--lease", "1s", "-o", "json"}}},
 	"podstep step":       {args: [][]string{{"step", "POD", "--wait", "1s"}}},

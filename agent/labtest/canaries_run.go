@@ -110,7 +110,7 @@ func (c *Canaries) bundles(tb testing.TB, l *Lab) {
 // one, part by part.
 func (c *Canaries) exports(tb testing.TB, l *Lab, trace string) {
 	tb.Helper()
-	for _, form := range []string{"perfetto", "otlp", "json"} {
+	for _, form := range []string{"perfetto", "otlp", "json", "folded"} { // pprof is compressed, and has the stacks of folded
 		out := l.Must("export", trace, "--to", form)
 		c.Silent(tb, "podstep export --to "+form, out)
 		for _, p := range c.Pods {
