@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client/stream"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/agent/trace"
@@ -157,24 +158,7 @@ const topEvery = time.Second
 
 // follow counts the batches of a stream until it ends, or ctx does. It lets p print again and again.
 func (t *topper) follow(ctx context.Context, next func() (*agentpb.Batch, error), p *topPrinter) error {
-	type arrival struct {
-		batch *agentpb.Batch
-		err   error
-	}
-	arrivals := make(chan arrival)
-	go func() {
-		for {
-			b, err := next()
-			select {
-			case arrivals <- arrival{b, err}:
-			case <-ctx.Done():
-				return
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
+	arrivals := stream.Receive(ctx, next)
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
 	caughtUp := false
@@ -182,13 +166,13 @@ func (t *topper) follow(ctx context.Context, next func() (*agentpb.Batch, error)
 		select {
 		case got := <-arrivals:
 			switch {
-			case ctx.Err() != nil, errors.Is(got.err, io.EOF):
+			case ctx.Err() != nil, errors.Is(got.Err, io.EOF):
 				return nil
-			case got.err != nil:
-				return got.err
+			case got.Err != nil:
+				return got.Err
 			}
-			t.add(got.batch)
-			if got.batch.GetCaughtUp() && !caughtUp {
+			t.add(got.Item)
+			if got.Item.GetCaughtUp() && !caughtUp {
 				caughtUp = true
 				if err := p.again(t); err != nil {
 					return err

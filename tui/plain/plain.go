@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client/stream"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -90,18 +91,17 @@ func (p *printer) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	p.printf(words.Text("podstep: plain lines (%s)", "podstep：纯文本模式（%s）"), p.Because)
-	news := make(chan arrival)
-	go receive(ctx, p.session, news)
+	news := stream.Receive(ctx, func() (session.News, error) { return p.session.Next(ctx) })
 	var commands chan string
 	for p.err == nil {
 		select {
 		case <-ctx.Done():
 			return nil
 		case a := <-news:
-			if a.err != nil {
-				return ended(a.err)
+			if a.Err != nil {
+				return ended(a.Err)
 			}
-			if p.takeNews(a.news) {
+			if p.takeNews(a.Item) {
 				return p.err
 			}
 			if commands == nil && p.In != nil && p.last != nil {
@@ -127,26 +127,6 @@ func ended(err error) error {
 		return nil
 	}
 	return err
-}
-
-// arrival is one result of the session's Next.
-type arrival struct {
-	news session.News
-	err  error
-}
-
-func receive(ctx context.Context, s session.Session, to chan<- arrival) {
-	for {
-		n, err := s.Next(ctx)
-		select {
-		case to <- arrival{n, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
-		}
-	}
 }
 
 func read(ctx context.Context, in io.Reader, to chan<- string) {

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/alert"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/stream"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -89,12 +90,6 @@ func (l *Live) Dropped() uint64 {
 	return l.m.Dropped()
 }
 
-// arrival is what the stream brought.
-type arrival struct {
-	batch *agentpb.Batch
-	err   error
-}
-
 func (l *Live) follow(ctx context.Context, over <-chan time.Time) error {
 	watching, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -104,8 +99,7 @@ func (l *Live) follow(ctx context.Context, over <-chan time.Time) error {
 	}
 	l.m = alert.New(l.Alert, l.Client.About(), l.Catalogue, alert.Options{Pods: l.Pods, Node: l.Node, Match: l.take, Lost: l.Lost})
 	l.m.Silent()
-	arrivals := make(chan arrival)
-	go receive(watching, w, arrivals)
+	arrivals := stream.Receive(watching, w.NextRaw)
 	for {
 		select {
 		case <-ctx.Done():
@@ -113,10 +107,10 @@ func (l *Live) follow(ctx context.Context, over <-chan time.Time) error {
 		case <-over:
 			return errForOver
 		case a := <-arrivals:
-			if a.err != nil {
-				return a.err
+			if a.Err != nil {
+				return a.Err
 			}
-			if err := l.add(ctx, a.batch); err != nil {
+			if err := l.add(ctx, a.Item); err != nil {
 				return err
 			}
 		case <-l.due():
@@ -126,20 +120,6 @@ func (l *Live) follow(ctx context.Context, over <-chan time.Time) error {
 		}
 		if l.failed != nil || l.Once && l.matched {
 			return nil
-		}
-	}
-}
-
-func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
-	for {
-		b, err := w.NextRaw()
-		select {
-		case to <- arrival{b, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
 		}
 	}
 }

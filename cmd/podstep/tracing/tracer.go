@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/stream"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 )
 
@@ -77,19 +78,12 @@ func (t *Tracer) Run(ctx context.Context, most time.Duration) error {
 	return err
 }
 
-// arrival is what the stream brought.
-type arrival struct {
-	batch client.Batch
-	err   error
-}
-
 func (t *Tracer) follow(ctx context.Context) error {
 	w, err := t.Client.Watch(ctx, t.Request)
 	if err != nil {
 		return err
 	}
-	arrivals := make(chan arrival)
-	go receive(ctx, w, arrivals)
+	arrivals := stream.Receive(ctx, w.Next)
 	t.live = !t.Request.History
 	tick := time.NewTicker(askAtLeast)
 	defer tick.Stop()
@@ -98,10 +92,10 @@ func (t *Tracer) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case a := <-arrivals:
-			if a.err != nil {
-				return a.err
+			if a.Err != nil {
+				return a.Err
 			}
-			if err := t.printBatch(a.batch); err != nil {
+			if err := t.printBatch(a.Item); err != nil {
 				return err
 			}
 		case <-tick.C:
@@ -122,15 +116,15 @@ func (t *Tracer) follow(ctx context.Context) error {
 }
 
 // drain prints the events that were under way when the state showed the end.
-func (t *Tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
+func (t *Tracer) drain(ctx context.Context, arrivals <-chan stream.Arrival[client.Batch]) error {
 	t.End = nil
 	for most := time.After(10 * quiet); ; {
 		select {
 		case a := <-arrivals:
-			if a.err != nil {
+			if a.Err != nil {
 				return errReached
 			}
-			if err := t.printBatch(a.batch); err != nil {
+			if err := t.printBatch(a.Item); err != nil {
 				return err
 			}
 		case <-time.After(quiet):
@@ -139,20 +133,6 @@ func (t *Tracer) drain(ctx context.Context, arrivals <-chan arrival) error {
 			return errReached
 		case <-ctx.Done():
 			return errReached
-		}
-	}
-}
-
-func receive(ctx context.Context, w *client.Watch, to chan<- arrival) {
-	for {
-		b, err := w.Next()
-		select {
-		case to <- arrival{b, err}:
-		case <-ctx.Done():
-			return
-		}
-		if err != nil {
-			return
 		}
 	}
 }
