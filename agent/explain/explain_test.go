@@ -80,10 +80,7 @@ func TestRecorded(t *testing.T) {
 		pod := podNamed(t, s, c.pod)
 		if !slices.ContainsFunc(s.History.Pod(pod).Events.All, func(pos int) bool {
 			r := s.explained(pod, s.positionAfter(pos))
-			f := r.Whereabouts
-			if first := r.First(); first != nil {
-				f = first
-			}
+			f := r.Main()
 			return f.Cause.ID == c.id && strings.Contains(r.Summary(words.English), c.text) && len(f.Evidence) > 0
 		}) {
 			t.Errorf("%s: nowhere %s with %q", c.pod, c.id, c.text)

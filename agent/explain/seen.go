@@ -40,9 +40,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	for i := range r.p.Containers {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
-	if r.p.At != history.None && r.h.Role(r.p.Step) == probes.RolePullWait && r.inPullQueue() {
-		out.Behind = r.pullsBefore()
-	}
+	out.Behind = out.Whereabouts.Args[argOther]
 	return out
 }
 

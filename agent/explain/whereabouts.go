@@ -53,6 +53,9 @@ func (r *reader) whereGone() evidence.Whereabouts {
 	return evidence.Whereabouts{ID: "where.goneCluster", Call: r.shown(probes.RoleGone, probes.RoleKnown)}
 }
 
+// argOther is the argument that names the pod whose image is pulled before this pod's.
+const argOther = "other"
+
 func (r *reader) whereInCall() evidence.Whereabouts {
 	out := evidence.Whereabouts{ID: "where.inCall", Since: r.wall(r.p.Since)}
 	call := r.h.Call(r.p.At, r.at)
@@ -64,7 +67,7 @@ func (r *reader) whereInCall() evidence.Whereabouts {
 	if st.Means().Role == probes.RolePullWait && r.inPullQueue() {
 		out.ID = "where.pullQueue"
 		if other := r.pullsBefore(); other != "" {
-			out.ID, out.Args = "where.pullQueueBehind", map[string]string{"other": other}
+			out.ID, out.Args = "where.pullQueueBehind", map[string]string{argOther: other}
 		}
 	} else if st.Means().Waits.En != "" {
 		out.ID = "where.waitsInCall"

@@ -40,11 +40,7 @@ func TestWhereabouts(t *testing.T) {
 			}
 			s := storyOf(t, info, c.calls)
 			r := s.explained(1, s.positionAfter(s.History.End()-1))
-			got := r.Whereabouts
-			if f := r.First(); f != nil {
-				got = f
-			}
-			if got.Cause.ID != c.want {
+			if got := r.Main(); got.Cause.ID != c.want {
 				t.Errorf("%s, %s: %q", r.Word(), got.Cause.ID, r.Summary(words.English))
 			}
 		})

@@ -97,24 +97,6 @@ func (l Lang) Sentences(parts ...string) string {
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), between)
 }
 
-// Nth reports which try it is.
-func (l Lang) Nth(n int) string {
-	if l == Chinese {
-		return fmt.Sprintf("第 %d 次", n)
-	}
-	suffix := "th"
-	switch {
-	case n%100 >= 11 && n%100 <= 13:
-	case n%10 == 1:
-		suffix = "st"
-	case n%10 == 2:
-		suffix = "nd"
-	case n%10 == 3:
-		suffix = "rd"
-	}
-	return fmt.Sprintf("%d%s try", n, suffix)
-}
-
 // Same is a text that is the same in both languages, such as a path.
 func Same(s string) probes.Text { return probes.Text{En: s, Zh: s} }
 

@@ -129,11 +129,7 @@ func (s *State) causeTitle(i int, v *view) string {
 	if t, ok := s.titles[i]; ok && t.titleKey == key {
 		return t.text
 	}
-	r := s.reportOf(i, v)
-	text := r.Whereabouts.Title(s.lang)
-	if f := r.First(); f != nil {
-		text = f.Title(s.lang)
-	}
+	text := s.reportOf(i, v).Main().Title(s.lang)
 	if s.titles == nil || len(s.titles) >= maxTitles {
 		s.titles = map[int]titled{}
 	}

@@ -25,12 +25,8 @@ func (s *State) whyLine(v *view) screen.Why {
 	}
 	r := s.report(v)
 	w := screen.Why{Mark: state, Text: r.Summary(s.lang)}
-	f := r.First()
-	if f == nil {
-		f = r.Whereabouts
-	}
-	if len(f.Evidence) > 0 {
-		w.Evidence = s.seenIn(&f.Evidence[0])
+	if shown := r.Main().Evidence; len(shown) > 0 {
+		w.Evidence = s.seenIn(&shown[0])
 	}
 	return w
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -150,7 +152,7 @@ func (c *Case) bindsLate(k *corev1.PersistentVolumeClaim) bool {
 	}
 	for i := range c.Cluster.Classes {
 		if s := &c.Cluster.Classes[i]; s.Name == *k.Spec.StorageClassName {
-			return s.VolumeBindingMode != nil && *s.VolumeBindingMode == "WaitForFirstConsumer"
+			return s.VolumeBindingMode != nil && *s.VolumeBindingMode == storagev1.VolumeBindingWaitForFirstConsumer
 		}
 	}
 	return false
@@ -193,12 +195,12 @@ func serviceLacks(c *Case) []Finding {
 			ready++
 		}
 	}
-	args := Args{"selector": selectorOf(v), "pods": strconv.Itoa(len(c.Cluster.Pods)), "ready": strconv.Itoa(ready)}
+	args := Args{"selector": labels.SelectorFromSet(v.Spec.Selector).String(), "pods": strconv.Itoa(len(c.Cluster.Pods)), "ready": strconv.Itoa(ready)}
 	id := "service.notWritten"
 	switch port := missingPort(v, c.Cluster.Pods); {
 	case len(v.Spec.Selector) == 0:
 		id = "service.noSelector"
-	case c.Spec == nil && !c.sawPods():
+	case !c.sawPods():
 		return nil // nothing is known of its pods
 	case len(c.Cluster.Pods) == 0:
 		id = "service.noPods"
@@ -214,16 +216,6 @@ func serviceLacks(c *Case) []Finding {
 func (c *Case) sawPods() bool {
 	_, ok := c.Origin(evidence.API, "pods of "+c.Name.String())
 	return ok
-}
-
-// selectorOf writes the selector of a service as kubectl takes it.
-func selectorOf(v *corev1.Service) string {
-	var out []string
-	for k, value := range v.Spec.Selector {
-		out = append(out, k+"="+value)
-	}
-	slices.Sort(out)
-	return strings.Join(out, ",")
 }
 
 // missingPort returns a target port that the service names and that no container of its pods has; empty: there is none.

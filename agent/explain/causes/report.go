@@ -90,6 +90,14 @@ func (r *Report) First() *Finding {
 	return &r.Findings[0]
 }
 
+// Main returns what is said of the pod first: the first cause, or where the pod is if no cause is more than possible.
+func (r *Report) Main() *Finding {
+	if f := r.First(); f != nil {
+		return f
+	}
+	return r.Whereabouts
+}
+
 // Summary returns the report in a sentence or two: the first cause, or where the pod is if there is no cause that is more
 // than possible.
 func (r *Report) Summary(l words.Lang) string {

@@ -125,17 +125,24 @@ var failing = []string{"BackOff", "Failed", "FailedPostStartHook", "Unhealthy"}
 
 // warned returns since when there are warnings about a pod that no progress has followed; some is false if there are none.
 func (c *Case) warned() (from time.Time, some bool) {
-	progress := c.lastEvent("Pulled", "Created", "Started")
-	for i := range c.Cluster.Events {
-		e := &c.Cluster.Events[i]
-		if e.Type != corev1.EventTypeWarning || e.Reason == "FailedScheduling" || !c.ofPod(e) || !e.Last.After(progress) {
-			continue
-		}
+	for _, e := range c.openWarnings() {
 		if at := latest(cmp.Or(e.First, e.Last), c.Since); !some || at.Before(from) {
 			from, some = at, true
 		}
 	}
 	return from, some
+}
+
+// openWarnings returns the warnings about a pod that no progress has followed, in the order of the events.
+func (c *Case) openWarnings() (out []*evidence.Event) {
+	progress := c.lastEvent("Pulled", "Created", "Started")
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		if e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" && c.ofPod(e) && e.Last.After(progress) {
+			out = append(out, e)
+		}
+	}
+	return out
 }
 
 // restarted returns when a container of the pod was last started again; zero: none was.

@@ -1,8 +1,6 @@
 package causes
 
 import (
-	corev1 "k8s.io/api/core/v1"
-
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 )
@@ -99,12 +97,8 @@ func (c *Case) failing(r *Report) []Finding {
 			return []Finding{c.found("general.waits", k.Name, c.containerArgs(k, w.Reason, w.Message), Likely, c.Since, c.waits(k))}
 		}
 	}
-	progress := c.lastEvent("Pulled", "Created", "Started")
-	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
-		e := &c.Cluster.Events[i]
-		if e.Type != corev1.EventTypeWarning || e.Reason == "FailedScheduling" || !c.ofPod(e) || !e.Last.After(progress) {
-			continue
-		}
+	if open := c.openWarnings(); len(open) > 0 {
+		e := open[len(open)-1]
 		return []Finding{c.found("general.warned", containerOfPath(e.FieldPath), Args{"reason": e.Reason, "message": plain(e.Message)}, Likely, e.First, c.event(e))}
 	}
 	return nil

@@ -177,14 +177,14 @@ func (m *many) readService(_ context.Context, a *ask) {
 	}
 	v.ManagedFields, v.Annotations = nil, nil
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Service = &v })
-	slices, ok := all[discoveryv1.EndpointSlice](a, "apis/discovery.k8s.io/v1"+prefix+"endpointslices",
+	parts, ok := all[discoveryv1.EndpointSlice](a, "apis/discovery.k8s.io/v1"+prefix+"endpointslices",
 		url.Values{"labelSelector": {discoveryv1.LabelServiceName + "=" + v.Name}}, "endpointslices of service "+v.Name)
 	if !ok {
 		return
 	}
 	var count evidence.Endpoints
-	for i := range slices {
-		for _, e := range slices[i].Endpoints {
+	for i := range parts {
+		for _, e := range parts[i].Endpoints {
 			if e.Conditions.Ready == nil || *e.Conditions.Ready {
 				count.Ready++
 			} else {

@@ -122,27 +122,6 @@ func (h *History) Back(pod, at int, wanted func(ref int, sp *Span) bool) int {
 	return None
 }
 
-// LastCall returns a pod's last call of a step that had ended at a position.
-func (h *History) LastCall(pod int, step StepID, at int) (Call, bool) {
-	ref := h.Back(pod, at, func(_ int, sp *Span) bool { return sp.Step == step && sp.Over(at) && sp.Shape != NoExit })
-	if ref == None {
-		return Call{}, false
-	}
-	return h.Call(ref, at), true
-}
-
-// LastEnter returns the position of the event that began a pod's latest call of a role. It tries the roles in order
-// until one has a call. It returns None if none has, or if the event is not kept.
-func (h *History) LastEnter(pod, at int, roles ...probes.Role) int {
-	for _, role := range roles {
-		ref := h.Back(pod, at, func(_ int, sp *Span) bool { return h.Role(sp.Step) == role && sp.Shape != NoEnter })
-		if sp := h.spans.at(ref); sp != nil && h.Raw(sp.Enter) != nil {
-			return sp.Enter
-		}
-	}
-	return None
-}
-
 // GoesOn reports whether a pod is in a call of a role that began at a time or later, on any goroutine.
 func (h *History) GoesOn(pod int, role probes.Role, from int64, at int) bool {
 	return h.Back(pod, at, func(_ int, sp *Span) bool { return sp.Start >= from && h.Role(sp.Step) == role && !sp.Over(at) }) != None
