@@ -24,7 +24,7 @@ func TestVersions(t *testing.T) {
 	}
 }
 
-// TestNewRelease: the version comes from the flag, and else is the chart's; the time is that of SOURCE_DATE_EPOCH.
+// TestNewRelease: the flag gives the version, or the chart does where there is no flag. SOURCE_DATE_EPOCH gives the time.
 func TestNewRelease(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1767323045")
 	for flag, want := range map[string]string{"v1.2.3": "1.2.3", "1.2.3-rc.1": "1.2.3-rc.1"} {

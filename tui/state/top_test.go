@@ -12,8 +12,8 @@ import (
 
 var topSizes = screen.Sizes{Pods: 5, Main: 200, Detail: 10, Width: 100}
 
-// TestTopLeadsToWorst: the detail at a step is that of its longest call, and Enter goes to that call in the story of its
-// pod.
+// TestTopLeadsToWorst: the detail pane shows the longest call of the selected step. Enter goes to that call in the story of
+// its pod.
 func TestTopLeadsToWorst(t *testing.T) {
 	s := record(t).play(words.English)
 	s.SelectPodNamed("default", "web")

@@ -23,7 +23,7 @@ const (
 
 // Baseline is a spread that was kept, to compare a later one with it.
 type Baseline struct {
-	// Version is that of the form of the file.
+	// Version is the version of the file format.
 	Version int `json:"podstepDurations"`
 	// Of says of which pods it is. Node, Kubelet and Taken say where and when it was taken.
 	Of      string    `json:"of"`
