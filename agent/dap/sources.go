@@ -79,7 +79,7 @@ func (f *kubeletFile) sort() {
 	slices.SortFunc(f.excerpts, func(a, b source.Excerpt) int { return cmp.Compare(a.Line, b.Line) })
 	for i := range f.places {
 		p := &f.places[i]
-		p.in = slices.IndexFunc(f.excerpts, func(e source.Excerpt) bool { return p.line >= e.Line && p.line < e.Line+len(e.Lines) })
+		p.in = f.within(p.line)
 	}
 	slices.SortFunc(f.places, func(a, b place) int {
 		return cmp.Or(cmp.Compare(a.line, b.line), cmp.Compare(a.step, b.step))
