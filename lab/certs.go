@@ -25,8 +25,18 @@ type authority struct {
 	key  *ecdsa.PrivateKey
 }
 
+// certificate is one that createCerts makes.
+type certificate struct {
+	by    *authority
+	file  string
+	name  string
+	group string
+	hosts []string
+	ips   []net.IP
+}
+
 // createCerts makes every key and certificate of a lab, below DIR/pki.
-func createCerts(p paths, node netip.Addr) error {
+func createCerts(p paths, node netip.Addr, nodes []labNode) error {
 	if err := os.MkdirAll(p.pki(""), 0o700); err != nil {
 		return fmt.Errorf("create certificates: %w", err)
 	}
@@ -40,26 +50,23 @@ func createCerts(p paths, node netip.Addr) error {
 	}
 	loopback := net.IPv4(127, 0, 0, 1)
 	nodeIP := net.IP(node.AsSlice())
-	for _, c := range []struct {
-		by    *authority
-		file  string
-		name  string
-		group string
-		hosts []string
-		ips   []net.IP
-	}{
+	all := []certificate{
 		{etcd, "etcd", "etcd", "", []string{"localhost"}, []net.IP{loopback}},
 		{etcd, "apiserver-etcd", "kube-apiserver", "", nil, nil},
 		{kubernetes, "apiserver", "kube-apiserver", "",
 			[]string{"localhost", "kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"},
 			[]net.IP{loopback, nodeIP, serviceIP.AsSlice()}},
-		{kubernetes, "kubelet-server", nodeName, "", []string{nodeName, "localhost"}, []net.IP{loopback, nodeIP}},
 		{kubernetes, "apiserver-kubelet", "kube-apiserver-kubelet-client", "system:masters", nil, nil},
 		{kubernetes, "admin", "podstep-lab", "system:masters", nil, nil},
-		{kubernetes, "kubelet", "system:node:" + nodeName, "system:nodes", nil, nil},
 		{kubernetes, "scheduler", "system:kube-scheduler", "", nil, nil},
 		{kubernetes, "controller-manager", "system:kube-controller-manager", "", nil, nil},
-	} {
+	}
+	for _, n := range nodes {
+		all = append(all,
+			certificate{kubernetes, n.part("kubelet-server"), n.name, "", []string{n.name, "localhost"}, []net.IP{loopback, nodeIP}},
+			certificate{kubernetes, n.part("kubelet"), "system:node:" + n.name, "system:nodes", nil, nil})
+	}
+	for _, c := range all {
 		subject := pkix.Name{CommonName: c.name}
 		if c.group != "" {
 			subject.Organization = []string{c.group}

@@ -9,9 +9,9 @@ import (
 )
 
 func TestCreateCerts(t *testing.T) {
-	p := paths{t.TempDir()}
+	p := paths{dir: t.TempDir()}
 	node := netip.MustParseAddr("10.214.1.1")
-	if err := createCerts(p, node); err != nil {
+	if err := createCerts(p, node, nodesIn(p, 2)); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ file, ca, host string }{
@@ -19,6 +19,8 @@ func TestCreateCerts(t *testing.T) {
 		{"apiserver", "ca", "127.0.0.1"},
 		{"apiserver", "ca", "kubernetes.default.svc"},
 		{"kubelet-server", "ca", "10.214.1.1"},
+		{"kubelet-server-node-2", "ca", "node-2"},
+		{"kubelet-node-2", "ca", ""},
 		{"admin", "ca", ""},
 	} {
 		pair, err := tls.LoadX509KeyPair(p.pki(c.file+".crt"), p.pki(c.file+".key"))

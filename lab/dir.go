@@ -33,10 +33,18 @@ func resolve(dir string) (string, error) {
 	return real, nil
 }
 
+// fits refuses the directory of a node in which the sockets would have too long names.
+func fits(dir string) error {
+	if len(dir) > maxDir {
+		return fmt.Errorf("the path %s is too long for the sockets below it: choose a --dir with which it has at most %d bytes", dir, maxDir)
+	}
+	return nil
+}
+
 // claim makes dir the directory of this lab until the returned file is closed. The lock goes with the process, however it ends.
 func claim(p paths) (*os.File, error) {
-	if len(p.dir) > maxDir {
-		return nil, fmt.Errorf("the path %s is too long for the sockets below it: choose one of at most %d bytes", p.dir, maxDir)
+	if err := fits(p.dir); err != nil {
+		return nil, err
 	}
 	if err := ours(p); err != nil {
 		return nil, err

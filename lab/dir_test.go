@@ -30,7 +30,7 @@ func TestClaim(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(tmp)
-	p := paths{filepath.Join(tmp, "a", "b")}
+	p := paths{dir: filepath.Join(tmp, "a", "b")}
 	lock, err := claim(p)
 	if err != nil {
 		t.Fatal(err)
@@ -51,16 +51,16 @@ func TestClaim(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(tmp, "precious"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := claim(paths{tmp}); err == nil || !strings.Contains(err.Error(), "not the directory of a lab") {
+	if _, err := claim(paths{dir: tmp}); err == nil || !strings.Contains(err.Error(), "not the directory of a lab") {
 		t.Errorf("somebody's directory can be claimed: %v", err)
 	}
-	if _, err := claim(paths{"/" + strings.Repeat("x", maxDir)}); err == nil || !strings.Contains(err.Error(), "too long") {
+	if _, err := claim(paths{dir: "/" + strings.Repeat("x", maxDir)}); err == nil || !strings.Contains(err.Error(), "too long") {
 		t.Errorf("a directory with a long name can be claimed: %v", err)
 	}
 }
 
 func TestSweepDir(t *testing.T) {
-	p := paths{t.TempDir()}
+	p := paths{dir: t.TempDir()}
 	for _, dir := range []string{"logs/pods", "kubelet/pods", "etcd"} {
 		if err := os.MkdirAll(p.at(dir), 0o755); err != nil {
 			t.Fatal(err)

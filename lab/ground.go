@@ -25,10 +25,8 @@ type ground interface {
 	enter() error
 	// add adds the container runtime and the kubelet to the plan.
 	add(p *plan)
-	// startKubelet starts the kubelet, for the first time or again.
-	startKubelet(context.Context) error
-	// startRuntime starts the container runtime, for the first time or again.
-	startRuntime(context.Context) error
+	// starts returns the function that starts a kubelet or a container runtime, by the name of the part; nil for others.
+	starts(part string) func(context.Context) error
 }
 
 func newGround(l *Lab) ground {

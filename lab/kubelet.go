@@ -8,19 +8,21 @@ import (
 	"strconv"
 
 	"sigs.k8s.io/yaml"
+
+	"github.com/podstep/podstep/agent/labstate"
 )
 
 // kubeletConfig returns a configuration that differs from a kubelet's defaults where a lab on a person's machine
 // must.
-func (l *Lab) kubeletConfig() map[string]any {
+func (l *Lab) kubeletConfig(n labNode) map[string]any {
 	config := map[string]any{
 		"apiVersion": "kubelet.config.k8s.io/v1beta1",
 		"kind":       "KubeletConfiguration",
 
-		"containerRuntimeEndpoint": "unix://" + l.state.CRI,
-		"staticPodPath":            l.paths.manifests(),
-		"podLogsDir":               l.paths.at("logs", "pods"),
-		"volumePluginDir":          l.paths.node("volume-plugins"),
+		"containerRuntimeEndpoint": "unix://" + l.criOf(n),
+		"staticPodPath":            n.paths.manifests(),
+		"podLogsDir":               n.paths.podLogs(),
+		"volumePluginDir":          n.paths.node("volume-plugins"),
 
 		"failCgroupV1": false,
 		"failSwapOn":   false,
@@ -29,10 +31,10 @@ func (l *Lab) kubeletConfig() map[string]any {
 
 		// The API server connects to the kubelet at the node's address, for logs and exec.
 		"address":           l.node.String(),
-		"port":              l.state.Ports["kubelet"],
+		"port":              l.state.Ports[n.part("kubelet")],
 		"healthzPort":       0,
-		"tlsCertFile":       l.paths.pki("kubelet-server.crt"),
-		"tlsPrivateKeyFile": l.paths.pki("kubelet-server.key"),
+		"tlsCertFile":       l.paths.pki(n.part("kubelet-server") + ".crt"),
+		"tlsPrivateKeyFile": l.paths.pki(n.part("kubelet-server") + ".key"),
 		"authentication": map[string]any{
 			"anonymous": map[string]any{"enabled": false},
 			"webhook":   map[string]any{"enabled": true},
@@ -43,7 +45,7 @@ func (l *Lab) kubeletConfig() map[string]any {
 		// There is no DNS in a lab; the address is the usual one, and unreachable.
 		"clusterDomain": "cluster.local",
 		"clusterDNS":    []string{"10.96.0.10"},
-		"resolvConf":    l.paths.config("resolv.conf"),
+		"resolvConf":    n.paths.config("resolv.conf"),
 
 		"makeIPTablesUtilChains": false,
 
@@ -62,36 +64,45 @@ func (l *Lab) kubeletConfig() map[string]any {
 	return config
 }
 
-func (l *Lab) configureKubelet(differs map[string]any) error {
+// criOf returns the socket of the node's runtime.
+func (l *Lab) criOf(n labNode) string {
+	if l.options.Runtime == labstate.Sim {
+		return n.paths.simSocket()
+	}
+	return l.state.CRI
+}
+
+func (l *Lab) configureKubelet(n labNode, differs map[string]any) error {
 	config, err := yaml.Marshal(differs)
 	if err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
-	if err := os.WriteFile(l.paths.config("kubelet.yaml"), config, 0o644); err != nil {
+	if err := os.WriteFile(n.paths.config("kubelet.yaml"), config, 0o644); err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
-	if err := os.WriteFile(l.paths.config("resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
+	if err := os.WriteFile(n.paths.config("resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
-	return writeKubeconfig(l.paths, l.paths.config("kubelet.kubeconfig"), "kubelet", l.state.Ports["kube-apiserver"])
+	return writeKubeconfig(l.paths, n.paths.config("kubelet.kubeconfig"), n.part("kubelet"), l.state.Ports["kube-apiserver"])
 }
 
 func (l *realNode) startKubelet(context.Context) error {
-	if err := l.configureKubelet(l.kubeletConfig()); err != nil {
+	node := l.nodes[0]
+	if err := l.configureKubelet(node, l.kubeletConfig(node)); err != nil {
 		return err
 	}
-	args := append(l.kubeletArgs(), "-v="+strconv.Itoa(l.options.KubeletV))
+	args := append(l.kubeletArgs(node), "-v="+strconv.Itoa(l.options.KubeletV))
 	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet, args...)
 }
 
 // kubeletArgs returns the arguments of the kubelets on both kinds of nodes.
-func (l *Lab) kubeletArgs() []string {
+func (l *Lab) kubeletArgs(n labNode) []string {
 	return []string{
-		"--config=" + l.paths.config("kubelet.yaml"),
-		"--kubeconfig=" + l.paths.config("kubelet.kubeconfig"),
-		"--root-dir=" + l.paths.kubelet(),
-		"--cert-dir=" + filepath.Join(l.paths.kubelet(), "pki"),
-		"--hostname-override=" + nodeName,
+		"--config=" + n.paths.config("kubelet.yaml"),
+		"--kubeconfig=" + n.paths.config("kubelet.kubeconfig"),
+		"--root-dir=" + n.paths.kubelet(),
+		"--cert-dir=" + filepath.Join(n.paths.kubelet(), "pki"),
+		"--hostname-override=" + n.name,
 		"--node-ip=" + l.node.String(),
 	}
 }

@@ -27,6 +27,7 @@ type Lab struct {
 	names   names
 	ground  ground
 	node    netip.Addr
+	nodes   []labNode
 	lock    *os.File
 	nest    *nest
 	client  *kubernetes.Clientset
@@ -35,6 +36,7 @@ type Lab struct {
 	mu       sync.Mutex
 	state    labstate.State
 	running  []*process
+	up       bool // all nodes have been ready
 	stopping bool
 
 	life    context.Context // ends when a part dies by itself; its cause names the part
@@ -71,7 +73,7 @@ func place(dir string) (paths, names, error) {
 	if err != nil {
 		return paths{}, names{}, err
 	}
-	return paths{real}, namesOf(real), nil
+	return paths{dir: real}, namesOf(real), nil
 }
 
 // prepare makes everything that must be there before the first part starts.
@@ -93,9 +95,10 @@ func (l *Lab) prepare() error {
 	if err := sweepDir(l.paths); err != nil {
 		return fmt.Errorf("clean up after the lab before: %w", err)
 	}
-	for _, dir := range []string{l.paths.logs(), l.paths.manifests(), l.paths.config(""), l.paths.node("home"), l.paths.node("tmp")} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("create directory: %w", err)
+	l.nodes = nodesIn(l.paths, l.options.Nodes)
+	for _, n := range l.nodes {
+		if err := n.makeDirs(); err != nil {
+			return err
 		}
 	}
 	if err := l.begin(); err != nil {
@@ -104,7 +107,7 @@ func (l *Lab) prepare() error {
 	if l.node, err = l.ground.prepare(); err != nil {
 		return err
 	}
-	if err := createCerts(l.paths, l.node); err != nil {
+	if err := createCerts(l.paths, l.node, l.nodes); err != nil {
 		return err
 	}
 	if err := l.state.Write(); err != nil {
@@ -123,9 +126,14 @@ func (l *Lab) begin() error {
 		Node:       nodeName,
 		Kubeconfig: l.paths.kubeconfig(),
 		Agent:      l.paths.agent(),
+		Nodes:      l.nodeStates(),
 		Pids:       map[string]int{"podstep-lab": os.Getpid()},
 	}
-	if l.state.Ports, err = choosePorts(l.paths.dir, l.options.Port, "kube-apiserver", "etcd", "etcd-peer", "kubelet"); err != nil {
+	needs := []string{"kube-apiserver", "etcd", "etcd-peer"}
+	for _, n := range l.nodes {
+		needs = append(needs, n.part("kubelet"))
+	}
+	if l.state.Ports, err = choosePorts(l.paths.dir, l.options.Port, needs...); err != nil {
 		return err
 	}
 	if port := l.options.Port; port != 0 {
@@ -160,7 +168,13 @@ func (l *Lab) startParts(ctx context.Context) error {
 	p.add("kube-controller-manager", inTurn(l.startControllerManager, l.waitNamespace), "kube-apiserver")
 	p.add("kube-scheduler", l.startScheduler, "kube-apiserver")
 	l.ground.add(p)
-	return p.wait()
+	if err := p.wait(); err != nil {
+		return err
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.up = true
+	return nil
 }
 
 // Wait returns nil when ctx ends, or an error when a part of the lab died.
@@ -181,7 +195,7 @@ func (l *Lab) State() labstate.State {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	s := l.state
-	s.Ports, s.Pids = maps.Clone(s.Ports), maps.Clone(s.Pids)
+	s.Nodes, s.Ports, s.Pids = slices.Clone(s.Nodes), maps.Clone(s.Ports), maps.Clone(s.Pids)
 	return s
 }
 
@@ -204,11 +218,13 @@ func (l *Lab) stop() error {
 	l.stopping = true
 	running := slices.Clone(l.running)
 	l.mu.Unlock()
+	var kubelets sync.WaitGroup
 	for _, p := range running {
-		if p.name == "kubelet" {
-			p.end(kubeletPatience)
+		if kindOf(p.name) == "kubelet" {
+			kubelets.Go(func() { p.end(kubeletPatience) })
 		}
 	}
+	kubelets.Wait()
 	for _, p := range running {
 		p.end(0)
 	}

@@ -18,6 +18,7 @@ type Options struct {
 	Containerd     string // path of the containerd of a containerd lab; default: the machine's
 	Scenario       string // path of the scenario file of a sim lab; may be empty
 	KubeletV       int    // the kubelet's log level
+	Nodes          int    // how many nodes; 0: one. Those of a containerd lab are one
 	MaxPods        int    // how many pods the node takes; 0: the kubelet's default, 110
 	RestartKubelet bool   // start the kubelet again when it ends
 	RestartRuntime bool   // start the container runtime again when it ends
@@ -25,6 +26,9 @@ type Options struct {
 
 	// Progress is called when a part is ready, with the time that its start took. It may be nil.
 	Progress func(part string, took time.Duration)
+	// Lost is called when a part of one node of several has died by itself and the lab goes on. It may be nil, and must
+	// not call the lab.
+	Lost func(error)
 }
 
 // UsageError is an option that cannot be used as it is.
@@ -52,6 +56,12 @@ func (o *Options) check() error {
 		}
 	default:
 		return usagef("no runtime %q: there are sim and containerd", o.Runtime)
+	}
+	if o.Nodes < 0 || o.Nodes > maxNodes {
+		return usagef("a lab does not have %d nodes: choose a number from 1 to %d", o.Nodes, maxNodes)
+	}
+	if o.Nodes > 1 && o.Runtime != labstate.Sim {
+		return usagef("several nodes are simulated ones: leave out --nodes, or use --runtime sim")
 	}
 	if o.MaxPods < 0 {
 		return usagef("a node does not take %d pods: choose a number from 1, or 0 for the kubelet's own", o.MaxPods)

@@ -33,6 +33,9 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: labstate.Containerd, Scenario: "s"},
 		{Dir: "d", Runtime: "docker"},
 		{Dir: "d", Runtime: labstate.Sim, MaxPods: -1},
+		{Dir: "d", Runtime: labstate.Sim, Nodes: -1},
+		{Dir: "d", Runtime: labstate.Sim, Nodes: maxNodes + 1},
+		{Dir: "d", Runtime: labstate.Containerd, Nodes: 2},
 		{Dir: "d", Runtime: labstate.Containerd, Port: 65536},
 		{Dir: "d", Runtime: labstate.Containerd, Port: -1},
 	} {
@@ -47,7 +50,7 @@ func TestOptions(t *testing.T) {
 func TestMaxPods(t *testing.T) {
 	for n, want := range map[int]any{0: nil, 500: 500} {
 		l := &Lab{options: Options{MaxPods: n}}
-		if got := l.kubeletConfig()["maxPods"]; got != want {
+		if got := l.kubeletConfig(labNode{nodeName, l.paths})["maxPods"]; got != want {
 			t.Errorf("--max-pods %d: the kubelet's maxPods is %v, want %v", n, got, want)
 		}
 	}

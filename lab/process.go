@@ -120,19 +120,26 @@ func (l *Lab) ended(p *process) {
 		}()
 		return
 	}
+	if l.outlives(p) {
+		lost := errors.Join(l.died(p), l.state.Write())
+		if l.options.Lost != nil {
+			l.options.Lost(lost)
+		}
+		return
+	}
 	l.die(l.died(p))
 }
 
 // again returns the function that starts a part again that has ended. It returns nil if the lab ends with the part.
 func (l *Lab) again(p *process) func(context.Context) error {
-	switch p.name {
+	switch kindOf(p.name) {
 	case "kubelet":
 		if l.options.RestartKubelet {
-			return l.ground.startKubelet
+			return l.ground.starts(p.name)
 		}
 	case "containerd", "simcri":
 		if l.options.RestartRuntime {
-			return l.ground.startRuntime
+			return l.ground.starts(p.name)
 		}
 	}
 	return nil

@@ -9,9 +9,9 @@ import (
 )
 
 // waitNode returns when a pod that is created now can run: the node is Ready and the scheduler may use the node.
-func (l *Lab) waitNode(ctx context.Context) error {
+func (l *Lab) waitNode(ctx context.Context, name string) error {
 	return poll(ctx, func(ctx context.Context) error {
-		node, err := l.client.CoreV1().Nodes().Get(ctx, nodeName, metav1.GetOptions{})
+		node, err := l.client.CoreV1().Nodes().Get(ctx, name, metav1.GetOptions{})
 		if err != nil {
 			return fmt.Errorf("get node: %w", err)
 		}

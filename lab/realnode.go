@@ -1,6 +1,7 @@
 package lab
 
 import (
+	"context"
 	"net/netip"
 
 	"github.com/podstep/podstep/lab/cgroups"
@@ -57,5 +58,16 @@ func (n *realNode) enter() error {
 func (n *realNode) add(p *plan) {
 	p.add("containerd", inTurn(n.startRuntime, n.waitContainerd))
 	p.add("images", inTurn(n.buildImages, n.importImages), "containerd")
-	p.add("kubelet", inTurn(n.startKubelet, n.waitNode), "containerd", "kube-apiserver")
+	ready := func(ctx context.Context) error { return n.waitNode(ctx, n.nodes[0].name) }
+	p.add("kubelet", inTurn(n.startKubelet, ready), "containerd", "kube-apiserver")
+}
+
+func (n *realNode) starts(part string) func(context.Context) error {
+	switch part {
+	case "kubelet":
+		return n.startKubelet
+	case "containerd":
+		return n.startRuntime
+	}
+	return nil
 }

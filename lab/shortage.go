@@ -2,15 +2,16 @@ package lab
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/agent/labstate"
 	"github.com/podstep/podstep/lab/pressure"
 )
 
-// SetPressure makes the node of the sim lab in dir run short of the resources that signals name, such as
+// SetPressure makes a node of the sim lab in dir, or its first one, run short of the resources that signals name, such as
 // memory.available=50Mi, and of no others. The kubelet looks every 10 seconds.
-func SetPressure(dir string, signals []string) error {
+func SetPressure(dir, node string, signals []string) error {
 	real, err := resolve(dir)
 	if err != nil {
 		return err
@@ -26,7 +27,12 @@ func SetPressure(dir string, signals []string) error {
 	if len(signals) > 0 {
 		text = strings.Join(signals, "\n") + "\n"
 	}
-	if err := pressure.Write(paths{real}.pressure(), text); err != nil {
+	nodes := nodesIn(paths{dir: real}, len(state.Nodes))
+	i := slices.IndexFunc(nodes, func(n labNode) bool { return node == "" || n.name == node })
+	if i < 0 {
+		return usagef("the lab in %s has no node %q: it has %s to %s", dir, node, nodes[0].name, nodes[len(nodes)-1].name)
+	}
+	if err := pressure.Write(nodes[i].paths.pressure(), text); err != nil {
 		return fmt.Errorf("set pressure: %w", err)
 	}
 	return nil

@@ -46,8 +46,10 @@ func (n *simNode) sweep() error { return sweepLeft(n.paths, n.names) }
 
 func (n *simNode) prepare() (netip.Addr, error) {
 	n.state.CRI = n.paths.simSocket()
-	if err := os.MkdirAll(filepath.Dir(n.paths.simSocket()), 0o755); err != nil {
-		return netip.Addr{}, fmt.Errorf("create directory: %w", err)
+	for _, node := range n.nodes {
+		if err := os.MkdirAll(filepath.Dir(node.paths.simSocket()), 0o755); err != nil {
+			return netip.Addr{}, fmt.Errorf("create directory: %w", err)
+		}
 	}
 	return simAddress, nil
 }
@@ -55,29 +57,58 @@ func (n *simNode) prepare() (netip.Addr, error) {
 func (n *simNode) enter() error { return nil }
 
 func (n *simNode) add(p *plan) {
-	p.add("simcri", inTurn(n.startRuntime, n.waitRuntime))
-	p.add("kubelet", inTurn(n.startKubelet, n.waitNode), "simcri", "kube-apiserver")
+	for _, h := range n.hosts() {
+		p.add(h.part("simcri"), inTurn(h.startRuntime, h.waitRuntime))
+		ready := func(ctx context.Context) error { return n.waitNode(ctx, h.name) }
+		p.add(h.part("kubelet"), inTurn(h.startKubelet, ready), h.part("simcri"), "kube-apiserver")
+	}
 }
 
-func (n *simNode) startRuntime(context.Context) error {
-	args := []string{"--socket=" + n.paths.simSocket(), "--root=" + filepath.Dir(n.paths.simSocket()), "--node-address=" + n.node.String()}
-	if n.scenario != "" {
-		args = append(args, "--scenario="+n.scenario)
+func (n *simNode) starts(part string) func(context.Context) error {
+	for _, h := range n.hosts() {
+		switch part {
+		case h.part("kubelet"):
+			return h.startKubelet
+		case h.part("simcri"):
+			return h.startRuntime
+		}
 	}
-	return n.component("simcri", args...)
+	return nil
+}
+
+// simHost is one of the nodes of a sim lab.
+type simHost struct {
+	*simNode
+	labNode
+}
+
+func (n *simNode) hosts() (out []simHost) {
+	for _, node := range n.nodes {
+		out = append(out, simHost{n, node})
+	}
+	return out
+}
+
+func (h simHost) startRuntime(context.Context) error {
+	socket := h.labNode.paths.simSocket()
+	args := []string{"--socket=" + socket, "--root=" + filepath.Dir(socket), "--node-address=" + h.node.String()}
+	if h.scenario != "" {
+		args = append(args, "--scenario="+h.scenario)
+	}
+	return h.spawn(h.part("simcri"), nil, slices.Concat([]string{"simcri", "--"}, args)...)
 }
 
 // waitRuntime returns when the runtime listens.
-func (n *simNode) waitRuntime(ctx context.Context) error {
-	return poll(ctx, func(ctx context.Context) error { return dial(ctx, n.paths.simSocket()) })
+func (h simHost) waitRuntime(ctx context.Context) error {
+	return poll(ctx, func(ctx context.Context) error { return dial(ctx, h.labNode.paths.simSocket()) })
 }
 
 // kubeletConfig returns the configuration of every lab, with changes for what a simulated machine lacks and for what
 // a person wants to see.
-func (n *simNode) kubeletConfig() map[string]any {
-	config := n.Lab.kubeletConfig()
+func (h simHost) kubeletConfig() map[string]any {
+	config := h.Lab.kubeletConfig(h.labNode)
 	config["cgroupRoot"] = "/"
-	config["logging"] = map[string]any{"verbosity": n.options.KubeletV}
+	config["logging"] = map[string]any{"verbosity": h.options.KubeletV}
 	// The simulated machine has enough of everything until a person takes something away. So these are the kubelet's
 	// own thresholds, and it takes pressure to be over sooner than after its 5 minutes.
 	config["evictionHard"] = map[string]string{
@@ -90,17 +121,18 @@ func (n *simNode) kubeletConfig() map[string]any {
 	return config
 }
 
-func (n *simNode) startKubelet(context.Context) error {
-	if err := n.configureKubelet(n.kubeletConfig()); err != nil {
+func (h simHost) startKubelet(context.Context) error {
+	if err := h.configureKubelet(h.labNode, h.kubeletConfig()); err != nil {
 		return err
 	}
-	args := slices.Concat([]string{"kubelet", "--"}, n.kubeletArgs(), []string{
-		"--agent=" + n.paths.agent(),
-		"--container-logs-dir=" + n.paths.at("logs", "containers"),
-		"--cgroups-dir=" + n.paths.node("cgroup"),
-		"--pressure-file=" + n.paths.pressure(),
+	own := h.labNode.paths
+	args := slices.Concat([]string{"kubelet", "--"}, h.kubeletArgs(h.labNode), []string{
+		"--agent=" + own.agent(),
+		"--container-logs-dir=" + own.containerLogs(),
+		"--cgroups-dir=" + own.node("cgroup"),
+		"--pressure-file=" + own.pressure(),
 	})
 	// The kubelet runs umount to see what it prints about a path that is not mounted. If root runs umount, it makes
 	// /run/mount if there is none. With this PATH the kubelet finds no umount.
-	return n.spawn("kubelet", []string{"PATH="}, args...)
+	return h.spawn(h.part("kubelet"), []string{"PATH="}, args...)
 }

@@ -25,14 +25,21 @@ type State struct {
 	Runtime    string         `json:"runtime"` // Sim or Containerd
 	Node       string         `json:"node"`
 	Kubeconfig string         `json:"kubeconfig"`
-	Agent      string         `json:"agent"`                // socket of podstep's agent
-	CRI        string         `json:"cri"`                  // socket of the container runtime
+	Agent      string         `json:"agent"`                // socket of podstep's agent, of the first node
+	CRI        string         `json:"cri"`                  // socket of the container runtime, of the first node
+	Nodes      []Node         `json:"nodes"`                // all of them, the first one first
 	Containerd string         `json:"containerd,omitempty"` // containerd's socket; this and the next three fields are of a containerd lab only
 	Cgroup     string         `json:"cgroup,omitempty"`
 	Bridge     string         `json:"bridge,omitempty"`
 	Subnet     string         `json:"subnet,omitempty"`
 	Ports      map[string]int `json:"ports"`
 	Pids       map[string]int `json:"pids"` // of the running parts, and of "podstep-lab" itself
+}
+
+// Node is one node of a lab.
+type Node struct {
+	Name  string `json:"name"`
+	Agent string `json:"agent"` // socket of podstep's agent
 }
 
 // File returns the path of the file for the lab in dir.

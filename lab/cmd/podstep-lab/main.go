@@ -43,7 +43,7 @@ func command() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "podstep-lab --dir DIR [flags]",
 		Short: "Run a whole Kubernetes node in one directory",
-		Long: `Run a whole Kubernetes node: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, a container runtime and a kubelet.
+		Long: `Run a whole Kubernetes node: etcd, kube-apiserver, kube-scheduler, kube-controller-manager, a container runtime and a kubelet. With --nodes it runs several nodes with one control plane; if the kubelet or the runtime of one of them dies, the others live on.
 
 It stays in the foreground and prints one line that starts with "ready" when the node is Ready. Ctrl-C ends it and removes all that it made, except for DIR/logs.`,
 		Args:          noArgs,
@@ -61,6 +61,7 @@ It stays in the foreground and prints one line that starts with "ready" when the
 	flags.StringVar(&options.Kubelet, "kubelet", "", "kubelet of a containerd lab (default: podstep-kubelet beside this program)")
 	flags.StringVar(&options.Containerd, "containerd", "", "containerd of a containerd lab; its ctr and shim are those beside it (default: the machine's)")
 	flags.StringVar(&options.Scenario, "scenario", "", "file that says how the containers of a sim lab behave: see docs/sim.md")
+	flags.IntVar(&options.Nodes, "nodes", 1, "how many nodes a sim lab has; each has a kubelet, a runtime and an agent of its own")
 	flags.IntVar(&options.KubeletV, "kubelet-v", 2, "log level of the kubelet")
 	flags.IntVar(&options.MaxPods, "max-pods", 0, "how many pods the node takes (default: as many as a kubelet does by itself, 110)")
 	flags.BoolVar(&options.RestartKubelet, "restart-kubelet", false, "start the kubelet again when it ends, instead of ending the lab")
@@ -88,6 +89,7 @@ func run(options lab.Options) error {
 	options.Progress = func(part string, took time.Duration) {
 		fmt.Fprintf(os.Stderr, "%-24s %5.1fs\n", part, took.Seconds())
 	}
+	options.Lost = func(err error) { fmt.Fprintln(os.Stderr, "podstep-lab:", err) }
 	l, err := lab.Start(ctx, options)
 	if err != nil {
 		if ctx.Err() != nil && errors.Is(err, context.Canceled) {
@@ -105,9 +107,11 @@ func run(options lab.Options) error {
 func ready(l *lab.Lab) string {
 	state := l.State()
 	line := fmt.Sprintf("ready in %.1fs  kubeconfig %s", l.Took().Seconds(), state.Kubeconfig)
-	// An unmodified kubelet has no agent.
-	if _, err := os.Stat(state.Agent); err == nil {
-		line += "  agent " + state.Agent
+	for _, n := range state.Nodes {
+		// An unmodified kubelet has no agent.
+		if _, err := os.Stat(n.Agent); err == nil {
+			line += "  agent " + n.Agent
+		}
 	}
 	return line
 }

@@ -8,7 +8,7 @@ import (
 
 // pressureCommand makes the node of a sim lab run short of a resource.
 func pressureCommand() *cobra.Command {
-	var dir string
+	var dir, node string
 	c := &cobra.Command{
 		Use:   "pressure --dir DIR [SIGNAL=QUANTITY...]",
 		Short: "Have the node of a sim lab run short of memory or disk, so that it evicts pods",
@@ -18,8 +18,9 @@ The signals are the kubelet's: memory.available, nodefs.available and nodefs.ino
 		Example: `  podstep-lab pressure --dir DIR memory.available=50Mi
   podstep-lab pressure --dir DIR nodefs.available=3%
   podstep-lab pressure --dir DIR`,
-		RunE: func(_ *cobra.Command, signals []string) error { return lab.SetPressure(dir, signals) },
+		RunE: func(_ *cobra.Command, signals []string) error { return lab.SetPressure(dir, node, signals) },
 	}
 	c.Flags().StringVar(&dir, "dir", "", "directory of the lab")
+	c.Flags().StringVar(&node, "node", "", "name of the node (default: the first one)")
 	return c
 }
