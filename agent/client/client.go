@@ -31,8 +31,9 @@ type Client struct {
 	// Path is the path of the socket.
 	Path string
 
-	conn *grpc.ClientConn
-	info *agentpb.InfoResponse
+	conn   *grpc.ClientConn
+	info   *agentpb.InfoResponse
+	dialer *dialer
 }
 
 // Dial connects to the agent at path, or at DefaultSocket if path is empty.
@@ -61,7 +62,7 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 		first.Close()
 		return nil, newError(Failed, err, text("connect to the agent at %s: %s", "连接 %s 的代理：%s"), d.path, err)
 	}
-	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn}
+	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn, dialer: d}
 	if err := c.greet(ctx, d, first); err != nil {
 		conn.Close()
 		first.Close()

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"net"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -20,7 +21,7 @@ type dialer struct {
 	path string
 	user user // the user of the client
 	// looks says that only requests are sent that change nothing.
-	looks bool
+	looks atomic.Bool
 
 	lookAfter, patience time.Duration // see the constants
 
@@ -114,7 +115,7 @@ func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.C
 
 // may returns an error for a request that this connection does not send.
 func (d *dialer) may(method string) error {
-	if !d.looks {
+	if !d.looks.Load() {
 		return nil
 	}
 	return refuse(method)

@@ -2,7 +2,6 @@ package client
 
 import (
 	"context"
-	"os"
 	"path"
 
 	"google.golang.org/grpc"
@@ -21,19 +20,17 @@ var reading = map[string]bool{"Info": true, "Watch": true, "Pods": true, "Stats"
 
 // DialReader is Dial for a client that only looks.
 func DialReader(ctx context.Context, path string) (*Reader, error) {
-	if path == "" {
-		path = DefaultSocket()
-	}
-	return dialReader(ctx, &dialer{path: path, user: caller(os.Getenv, os.Getuid()), lookAfter: lookAfter, patience: patience})
-}
-
-func dialReader(ctx context.Context, d *dialer) (*Reader, error) {
-	d.looks = true
-	c, err := dialBy(ctx, d)
+	c, err := Dial(ctx, path)
 	if err != nil {
 		return nil, err
 	}
-	return &Reader{c}, nil
+	return c.Reader(), nil
+}
+
+// Reader makes a connection one that only looks, for good, and returns it as such.
+func (c *Client) Reader() *Reader {
+	c.dialer.looks.Store(true)
+	return &Reader{c}
 }
 
 // refuse returns an error for a request that is not among those that change nothing.

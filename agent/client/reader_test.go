@@ -86,11 +86,12 @@ func counting(t *testing.T) (path string, came func() []string) {
 // not reach the agent. A request that is new fails the test until somebody has decided what it is.
 func TestReaderRefuses(t *testing.T) {
 	path, came := counting(t)
-	r, err := dialReader(t.Context(), &dialer{path: path, user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience})
+	c, err := dialBy(t.Context(), &dialer{path: path, user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer r.Close()
+	defer c.Close()
+	r := c.Reader()
 	methods := agentpb.File_agent_proto.Services().ByName("Agent").Methods()
 	for i := range methods.Len() {
 		name := string(methods.Get(i).Name())

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/alert"
 	"github.com/podstep/podstep/agent/alert/action"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/cmd/podstep/alerting"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
@@ -105,8 +106,8 @@ func (f *alertFlags) check() error {
 		return usagef("--run and --webhook are for what happens now; a recording is only printed")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
-	case !recorded && f.logs.given():
-		return usagef("--node, --node-year, --node-zone, --since and --until are for logs; name one with --file")
+	case !recorded && f.logs.ofLogs():
+		return usagef("--node-year, --node-zone, --since and --until are for logs; name one with --file")
 	}
 	return nil
 }
@@ -130,23 +131,22 @@ func (a *app) runAlert(ctx context.Context, expr, pods string, flags *alertFlags
 	p := &alertPrinter{app: a, json: flags.out.value == "json"}
 	if len(flags.files) > 0 || len(flags.logs.logs) > 0 {
 		return a.alertRecorded(ctx, flags, p, &alerting.Recorded{
-			Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once, Match: p.print, Lost: p.lost,
+			Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once, Match: func(m *alert.Match) error { return p.print("", m) }, Lost: p.lost,
 		})
 	}
 	if err := p.addActions(flags); err != nil {
 		return err
 	}
-	c, err := a.dial(ctx)
-	if err != nil {
-		return errors.Join(err, p.end(ctx))
-	}
-	defer c.Close()
-	l := &alerting.Live{
-		Client: c, Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once,
-		Match: p.take, Lost: p.lost, Clock: alerting.RealClock(),
-	}
-	err = l.Run(ctx, flags.for_.d)
-	p.dropped(l.Dropped())
+	a.only(flags.logs.node)
+	err = a.onEach(ctx, flags.once, func(ctx context.Context, node string, c *client.Client) error {
+		l := &alerting.Live{
+			Client: c, Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once,
+			Match: func(m *alert.Match) error { return p.take(node, m) }, Lost: p.lost, Clock: alerting.RealClock(),
+		}
+		err := l.Run(ctx, flags.for_.d)
+		p.dropped(l.Dropped())
+		return err
+	})
 	if acting := p.end(ctx); err == nil {
 		err = acting
 	}
@@ -176,6 +176,7 @@ type alertPrinter struct {
 	json    bool
 	actions []*action.Queue
 	mu      sync.Mutex // of messages: actions fail on goroutines of their own
+	taking  sync.Mutex // of matches: those of several nodes come at once
 }
 
 func (p *alertPrinter) addActions(flags *alertFlags) error {
@@ -213,18 +214,26 @@ func (p *alertPrinter) printf(format string, args ...any) {
 }
 
 // take prints a match and passes it to the actions.
-func (p *alertPrinter) take(m *alert.Match) error {
+func (p *alertPrinter) take(node string, m *alert.Match) error {
+	p.taking.Lock()
+	defer p.taking.Unlock()
 	for _, q := range p.actions {
 		q.Add(m)
 	}
-	return p.print(m)
+	return p.print(node, m)
 }
 
-func (p *alertPrinter) print(m *alert.Match) error {
-	text := []byte(alertLine(m))
+// nodeMatch is a match with the name of its node, if several are followed.
+type nodeMatch struct {
+	Node string `json:"node,omitempty"`
+	*alert.Match
+}
+
+func (p *alertPrinter) print(node string, m *alert.Match) error {
+	text := []byte(alertLine(node, m))
 	if p.json {
 		var err error
-		if text, err = words.JSON(m, ""); err != nil {
+		if text, err = words.JSON(nodeMatch{node, m}, ""); err != nil {
 			return err
 		}
 	}
@@ -234,10 +243,13 @@ func (p *alertPrinter) print(m *alert.Match) error {
 	return nil
 }
 
-func alertLine(m *alert.Match) string {
+func alertLine(node string, m *alert.Match) string {
 	name := "(node)"
 	if m.Pod != nil {
 		name = words.Clean(m.Pod.NamespacedName())
+	}
+	if node != "" {
+		name = words.Clean(node) + "  " + name
 	}
 	return fmt.Sprintf("%s %s  %s\n", m.Time.Local().Format(time.DateTime), name, m.Text())
 }

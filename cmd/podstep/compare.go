@@ -15,6 +15,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/story/compare"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/probes/words"
@@ -96,6 +97,9 @@ func (a *app) comparison(ctx context.Context, args []string, flags *compareFlags
 	if len(flags.files) > 2 {
 		return nil, usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
 	}
+	if len(flags.files) == 0 {
+		a.only(flags.logs.node)
+	}
 	var stories [2]*compare.Story
 	for i, arg := range args {
 		sel, err := flags.one(arg)
@@ -118,13 +122,31 @@ func (a *app) comparison(ctx context.Context, args []string, flags *compareFlags
 	return r, nil
 }
 
-// liveStory reads a pod's story from the agent, as far as the agent remembers it.
+// liveStory reads a pod's story from the agent of its node, as far as the agent remembers it.
 func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
-	c, err := a.dialReader(ctx)
+	nodes, err := a.chosen(ctx)
 	if err != nil {
 		return nil, err
 	}
-	defer c.Close()
+	answers := fleet.Ask(ctx, nodes, fleet.Patience, func(ctx context.Context, c *client.Client) (*compare.Story, error) {
+		s, err := storyOf(ctx, c.Reader(), sel, part)
+		if errors.Is(err, compare.ErrNoPod) && len(nodes) > 1 {
+			return nil, nil
+		}
+		return s, err
+	})
+	if len(nodes) == 1 {
+		return answers[0].Value, answers[0].Err
+	}
+	i, err := onlyOne(answers, sel, func(a fleet.Answer[*compare.Story]) bool { return a.Value != nil })
+	if err != nil {
+		return nil, err
+	}
+	return answers[i].Value, nil
+}
+
+// storyOf reads a pod's story from an agent.
+func storyOf(ctx context.Context, c *client.Reader, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: sel, History: true, OnlyHistory: true})
 	if err != nil {
 		return nil, err

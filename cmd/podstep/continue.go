@@ -4,10 +4,12 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -49,16 +51,11 @@ func (a *app) letGo() *cobra.Command {
 }
 
 func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, out *format) error {
-	c, err := a.dial(ctx)
+	released, err := a.letGoOn(ctx, req)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	answer, err := c.Continue(ctx, req)
-	if err != nil {
-		return err
-	}
-	data := newHoldsJSON(answer.Released)
+	data := newHoldsJSON(released)
 	err = out.print(a.out, data, func(w io.Writer) {
 		for _, h := range data {
 			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(lines.FullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))
@@ -72,4 +69,26 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 		return nil
 	}
 	return fmt.Errorf("%s is not held; podstep pods shows which pods are", req.Pods.Written())
+}
+
+// letGoOn lets a pod go on its node, or all held pods of all nodes.
+func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest) (released []*agentpb.HoldInfo, err error) {
+	if !req.All {
+		c, err := a.dialNodeOf(ctx, req.Pods)
+		if err != nil {
+			return nil, err
+		}
+		defer c.Close()
+		answer, err := c.Continue(ctx, req)
+		return answer.GetReleased(), err
+	}
+	var mu sync.Mutex
+	err = a.onEach(ctx, false, func(ctx context.Context, _ string, c *client.Client) error {
+		answer, err := c.Continue(ctx, req)
+		mu.Lock()
+		defer mu.Unlock()
+		released = append(released, answer.GetReleased()...)
+		return err
+	})
+	return released, err
 }

@@ -77,7 +77,7 @@ const patience = 2 * time.Second
 
 // withHold dials. It tells a person who begins to wonder what podstep waits for.
 func (a *app) withHold(ctx context.Context, sel *agentpb.PodSelector, do func(context.Context, *client.Client, func()) error) error {
-	c, err := a.dial(ctx)
+	c, err := a.dialNodeOf(ctx, sel)
 	if err != nil {
 		return err
 	}

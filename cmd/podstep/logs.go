@@ -33,16 +33,19 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 		f.kubeFlags.add(cmd)
 	}
 	cmd.Flags().StringArrayVar(&f.logs, "log", nil, use)
-	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` of the node; of a directory or archive with logs of several nodes: that of the directory with its logs")
+	cmd.Flags().StringVar(&f.node, "node", "", "only the node `NAME`, of several that --socket names; of a log, the name of its node; of a directory or archive with logs of several nodes: that of the directory with its logs")
 	cmd.Flags().IntVar(&f.year, "node-year", 0, "the `YEAR` of the end of the kubelet's log, which has none (default: that in which the file was written to last)")
 	cmd.Flags().StringVar(&f.zone, "node-zone", "", "the time `ZONE` of the kubelet's log, such as UTC or Europe/Berlin (default: that of this machine)")
 	cmd.Flags().StringVar(&f.since, "since", "", "of logs, leave out what is older: a `TIME` as 2026-11-25T15:06:00, or as 15:06 of the last day")
 	cmd.Flags().StringVar(&f.until, "until", "", "of logs, leave out what is newer than `TIME`")
 }
 
-// given reports whether a flag is given that only logs have.
-func (f *logFlags) given() bool {
-	return f.year != 0 || f.zone != "" || f.since != "" || f.until != "" || f.node != ""
+// given reports whether a flag is given that a trace does not have.
+func (f *logFlags) given() bool { return f.ofLogs() || f.node != "" }
+
+// ofLogs reports whether a flag is given that only logs have. An agent has a node, too.
+func (f *logFlags) ofLogs() bool {
+	return f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
 }
 
 // openLogs opens a trace file, the story in a bundle, or logs.

@@ -155,7 +155,7 @@ information.`,
 }
 
 func (a *app) look(ctx context.Context, req *agentpb.LookRequest, out *format, print func(io.Writer, *stackJSON)) error {
-	c, err := a.dial(ctx)
+	c, err := a.dialNodeOf(ctx, req.Pods)
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,7 @@ func (o *oncall) pods(ctx context.Context, q mcp.PodsQuestion) (*mcp.Answer, err
 		return nil, fmt.Errorf("there is no pod %s in what %s knows; pods without arguments lists all", sel.Written(), out.Evidence.Source)
 	}
 	out.Unseen = append(out.Unseen, unseenIn(notes)...)
-	out.Result = newPodsJSON(pods)
+	out.Result = newPodsJSON(onOneNode(pods))
 	return out, nil
 }
 

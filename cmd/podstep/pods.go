@@ -2,8 +2,10 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -58,25 +61,37 @@ A pod that is named and is not there is an error; a glob may match none.`,
 }
 
 func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *format) error {
-	c, err := a.dialReader(ctx)
+	nodes, err := a.chosen(ctx)
 	if err != nil {
 		return err
 	}
-	defer c.Close()
-	pods, err := a.podStates(ctx, c, sel)
-	if err != nil {
-		return err
+	answers := fleet.Ask(ctx, nodes, fleet.Patience, func(ctx context.Context, c *client.Client) ([]*agentpb.PodState, error) {
+		answer, err := c.Reader().Pods(ctx, &agentpb.PodsRequest{Pods: sel})
+		return answer.GetPods(), err
+	})
+	if len(nodes) == 1 && answers[0].Err != nil {
+		return answers[0].Err
 	}
-	if len(pods) == 0 {
-		switch {
-		case sel.Name != "" && !sel.HasGlob():
-			return fmt.Errorf("no pod %s on this node; podstep pods shows all", sel.Written())
-		case out.value == "":
-			a.printf("the kubelet has no such pod (%s)", sel.Written())
-			return nil
-		}
+	pods := podsOf(answers, len(nodes) > 1)
+	more := onOneNode(a.unscheduled(ctx, sel))
+	if pods = append(pods, more...); len(nodes) > 1 || len(more) > 0 { // an agent's own are in order
+		slices.SortStableFunc(pods, func(a, b nodePod) int { return life.CompareWorst(a.PodState, b.PodState) })
 	}
-	return out.print(a.out, newPodsJSON(pods), func(w io.Writer) { podTable(w, pods, out.wide(), time.Now()) })
+	unanswered := a.printUnanswered(namesOf(answers), errorsOf(answers))
+	switch {
+	case len(pods) > 0:
+	case unanswered != nil:
+		return unanswered
+	case sel.Name != "" && !sel.HasGlob() && len(nodes) == 1:
+		return fmt.Errorf("no pod %s on this node; podstep pods shows all", sel.Written())
+	case sel.Name != "" && !sel.HasGlob():
+		return fmt.Errorf("no pod %s on the %d nodes; podstep pods shows all", sel.Written(), len(nodes))
+	case out.value == "":
+		a.printf("the kubelet has no such pod (%s)", sel.Written())
+		return nil
+	}
+	err = out.print(a.out, newPodsJSON(pods), func(w io.Writer) { podTable(w, pods, len(nodes) > 1, out.wide(), time.Now()) })
+	return errors.Join(err, unanswered)
 }
 
 // podStates returns what the pods of an agent are doing, and those that have no node, the worst first.
@@ -93,8 +108,37 @@ func (a *app) podStates(ctx context.Context, c *client.Reader, sel *agentpb.PodS
 	return pods, nil
 }
 
+// nodePod is a pod on a node. The name is empty if there is one node only, or if the pod has none.
+type nodePod struct {
+	node string
+	*agentpb.PodState
+}
+
+// onOneNode returns pods of a node that need not be named.
+func onOneNode(pods []*agentpb.PodState) (out []nodePod) {
+	for _, p := range pods {
+		out = append(out, nodePod{"", p})
+	}
+	return out
+}
+
+// podsOf returns the pods of all nodes, with the names of the nodes if they are named.
+func podsOf(answers []fleet.Answer[[]*agentpb.PodState], named bool) (out []nodePod) {
+	for i := range answers {
+		name := ""
+		if named {
+			name = answers[i].Name
+		}
+		for _, p := range answers[i].Value {
+			out = append(out, nodePod{name, p})
+		}
+	}
+	return out
+}
+
 // podJSON is a pod's state as scripts get it.
 type podJSON struct {
+	Node string `json:"node,omitempty"` // if several were asked
 	probes.Pod
 	Phase string     `json:"phase"`
 	State string     `json:"state"`
@@ -109,10 +153,11 @@ type podJSON struct {
 	Error    string `json:"error,omitempty"`
 }
 
-func newPodsJSON(pods []*agentpb.PodState) []podJSON {
+func newPodsJSON(pods []nodePod) []podJSON {
 	data := make([]podJSON, len(pods))
 	for i, p := range pods {
-		data[i] = newPodJSON(p)
+		data[i] = newPodJSON(p.PodState)
+		data[i].Node = p.node
 	}
 	return data
 }
@@ -143,16 +188,22 @@ func moment(t *timestamppb.Timestamp) *time.Time {
 	return &m
 }
 
-func podTable(w io.Writer, pods []*agentpb.PodState, wide bool, now time.Time) {
+func podTable(w io.Writer, pods []nodePod, named, wide bool, now time.Time) {
 	header := []string{"NAMESPACE", "NAME", "PHASE", "STATE", "STEP", "FOR", "HOLD"}
 	if wide {
 		header = append(header, "STAGE", "SYNC", "READY", "UID", "ERROR")
+	}
+	if named {
+		header = append([]string{"NODE"}, header...)
 	}
 	var rows [][]string
 	for _, p := range pods {
 		row := []string{p.Pod.GetNamespace(), p.Pod.GetName(), p.Phase, p.State, p.Step, since(p.Since, now), holdCell(p.Holds)}
 		if wide {
 			row = append(row, p.Stage, strconv.Itoa(int(p.Sync)), strconv.FormatBool(p.Ready), p.Pod.GetUid(), p.Error)
+		}
+		if named {
+			row = append([]string{p.node}, row...)
 		}
 		rows = append(rows, row)
 	}

@@ -1,17 +1,17 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -19,7 +19,13 @@ import (
 type app struct {
 	name     string
 	out, err io.Writer
-	socket   string
+	// socket is the path of the only agent that is named, or the first one of several; empty: the usual one.
+	socket string
+	// sockets are the agents that the command line names, and onNode is the node to which it restricts podstep.
+	sockets []fleet.Node
+	onNode  string
+
+	printing sync.Mutex // of printf: several nodes are asked at once
 }
 
 func (a *app) root() *cobra.Command {
@@ -52,8 +58,9 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 	if a.name != "podstep" {
 		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
 	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", "",
-		"the agent's `PATH` (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
+	root.PersistentFlags().Var(socketFlag{a}, "socket",
+		"the agent's `[NAME=]PATH`; more than once: of several nodes (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
+	root.PersistentFlags().StringVar(&a.onNode, "node", "", "only the node `NAME`, of several that --socket names")
 	ui.addLive(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.help())
@@ -86,18 +93,10 @@ func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 	}
 }
 
-// dial connects to the agent that the command line names.
-func (a *app) dial(ctx context.Context) (*client.Client, error) {
-	return client.Dial(ctx, a.socket)
-}
-
-// dialReader is dial for commands that only look.
-func (a *app) dialReader(ctx context.Context) (*client.Reader, error) {
-	return client.DialReader(ctx, a.socket)
-}
-
 // printf prints a line for the person at the terminal.
 func (a *app) printf(format string, args ...any) {
+	a.printing.Lock()
+	defer a.printing.Unlock()
 	fmt.Fprintln(a.err, words.Clean(fmt.Sprintf(format, args...)))
 }
 

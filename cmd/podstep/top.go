@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/export"
 	"github.com/podstep/podstep/agent/story/spread"
 	"github.com/podstep/podstep/probes"
@@ -99,8 +100,8 @@ func (f *topFlags) check() error {
 	switch {
 	case f.recorded() && (f.for_.d > 0 || f.watch || f.noHistory):
 		return usagef("--for, --watch and --no-history are about an agent, and a recording is over; leave them out, or --trace and --log")
-	case f.logs.given() && !f.recorded():
-		return usagef("--node, --node-year, --node-zone, --since and --until are about logs; name one with --trace FILE or --log FILE")
+	case f.logs.ofLogs() && !f.recorded():
+		return usagef("--node-year, --node-zone, --since and --until are about logs; name one with --trace FILE or --log FILE")
 	case f.noHistory && f.for_.d == 0 && !f.watch:
 		return usagef("--no-history leaves nothing to count; say for how long to look with --for DURATION, or give --watch")
 	case f.force && f.save == "":
@@ -144,6 +145,10 @@ func (a *app) runTop(ctx context.Context, pods string, flags *topFlags) error {
 	if flags.recorded() {
 		err = a.topOfRecording(ctx, t, flags)
 	} else {
+		a.only(flags.logs.node)
+		if len(a.nodes()) > 1 && a.onNode == "" {
+			return a.topOfNodes(ctx, t, p)
+		}
 		err = a.topOfAgent(ctx, t, p)
 	}
 	if t.h == nil {
@@ -187,12 +192,16 @@ func (a *app) saveBaseline(t *topper, f *export.File, path string) error {
 
 // topOfAgent counts the calls that an agent remembers, and those that come for as long as flags say.
 func (a *app) topOfAgent(ctx context.Context, t *topper, p *topPrinter) error {
-	flags := p.flags
 	c, err := a.dialReader(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
+	return t.countAgent(ctx, c, p.flags, p.again)
+}
+
+// countAgent counts the calls that an agent remembers, and those that come for as long as flags say.
+func (t *topper) countAgent(ctx context.Context, c *client.Reader, flags *topFlags, again func(*topper) error) error {
 	within, cancel := context.WithCancel(ctx)
 	defer cancel()
 	goesOn := flags.watch || flags.for_.d > 0
@@ -210,5 +219,5 @@ func (a *app) topOfAgent(ctx context.Context, t *topper, p *topPrinter) error {
 	if flags.for_.d > 0 {
 		defer time.AfterFunc(flags.for_.d, cancel).Stop()
 	}
-	return t.follow(within, w.NextRaw, p)
+	return t.follow(within, w.NextRaw, again)
 }

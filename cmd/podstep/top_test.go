@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -28,14 +29,15 @@ func TestTopRedraws(t *testing.T) {
 	top := topOf(t)
 	var out bytes.Buffer
 	p := &topPrinter{app: &app{out: &out}, flags: &topFlags{sort: choice{value: "p99"}}}
-	if err := p.redraw(top, 30, 40); err != nil {
+	printTo := func(w io.Writer) error { return p.printTo(w, top) }
+	if err := p.redraw(printTo, 30, 40); err != nil {
 		t.Fatal(err)
 	}
 	if lines := strings.Count(out.String(), "\n"); lines != 5 || p.lines != 5 || strings.Contains(out.String(), "A\r") {
 		t.Errorf("%d lines: %q", lines, &out)
 	}
 	out.Reset()
-	if err := p.redraw(top, 30, 4); err != nil {
+	if err := p.redraw(printTo, 30, 4); err != nil {
 		t.Fatal(err)
 	}
 	text, is := strings.CutPrefix(out.String(), "\x1b[5A\r")

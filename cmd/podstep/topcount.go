@@ -156,8 +156,8 @@ func (a *app) topOfRecording(ctx context.Context, t *topper, flags *topFlags) er
 // topEvery is how often --watch prints the table.
 const topEvery = time.Second
 
-// follow counts the batches of a stream until it ends, or ctx does. It lets p print again and again.
-func (t *topper) follow(ctx context.Context, next func() (*agentpb.Batch, error), p *topPrinter) error {
+// follow counts the batches of a stream until it ends, or ctx does. It calls again when there is something to print.
+func (t *topper) follow(ctx context.Context, next func() (*agentpb.Batch, error), again func(*topper) error) error {
 	arrivals := stream.Receive(ctx, next)
 	tick := time.NewTicker(topEvery)
 	defer tick.Stop()
@@ -174,13 +174,13 @@ func (t *topper) follow(ctx context.Context, next func() (*agentpb.Batch, error)
 			t.add(got.Item)
 			if got.Item.GetCaughtUp() && !caughtUp {
 				caughtUp = true
-				if err := p.again(t); err != nil {
+				if err := again(t); err != nil {
 					return err
 				}
 			}
 		case <-tick.C:
 			if caughtUp {
-				if err := p.again(t); err != nil {
+				if err := again(t); err != nil {
 					return err
 				}
 			}

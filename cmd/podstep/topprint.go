@@ -33,19 +33,24 @@ func (p *topPrinter) again(t *topper) error {
 	if !p.flags.watch {
 		return nil
 	}
-	if p.flags.out.value == "json" || p.flags.out.value == "yaml" {
-		return p.print(t)
-	}
-	if f, is := p.out.(*os.File); is && term.IsTerminal(f.Fd()) {
-		width, height, err := term.GetSize(f.Fd())
-		if err == nil && width > 0 && height > 2 {
-			return p.redraw(t, width, height)
+	return p.show(func(w io.Writer) error { return p.printTo(w, t) })
+}
+
+// show prints a table: in the place of the last one, if it is watched at a terminal.
+func (p *topPrinter) show(printTo func(io.Writer) error) error {
+	if p.flags.watch && p.flags.out.value != "json" && p.flags.out.value != "yaml" {
+		if f, is := p.out.(*os.File); is && term.IsTerminal(f.Fd()) {
+			width, height, err := term.GetSize(f.Fd())
+			if err == nil && width > 0 && height > 2 {
+				return p.redraw(printTo, width, height)
+			}
+		}
+		if p.printed {
+			fmt.Fprintf(p.out, "\n%s\n", time.Now().Format(time.TimeOnly))
 		}
 	}
-	if p.printed {
-		fmt.Fprintf(p.out, "\n%s\n", time.Now().Format(time.TimeOnly))
-	}
-	return p.print(t)
+	p.printed = true
+	return printTo(p.out)
 }
 
 // last prints the table at the end. A table that was watched stands there already, unless there is more to print.
@@ -71,9 +76,9 @@ func (p *topPrinter) printTo(w io.Writer, t *topper) error {
 }
 
 // redraw prints the table over the last one, as far as the terminal has room.
-func (p *topPrinter) redraw(t *topper, width, height int) error {
+func (p *topPrinter) redraw(printTo func(io.Writer) error, width, height int) error {
 	var b bytes.Buffer
-	if err := p.printTo(&b, t); err != nil {
+	if err := printTo(&b); err != nil {
 		return err
 	}
 	lines := strings.Split(strings.TrimRight(b.String(), "\n"), "\n")
@@ -114,15 +119,19 @@ func topText(w io.Writer, t *topper, rows []spread.Row, wide bool, levels []stri
 	if len(rows) == 0 {
 		return
 	}
-	header := []string{"STEP", "CALLS", "ERRORS", "P50", "P99", "MAX", "SHARE", "OPEN", "MAX IN"}
-	if wide {
-		header = []string{"STEP", "STAGE", "CALLS", "PER MIN", "ERRORS", "P50", "P90", "P99", "MAX", "SUM", "SHARE", "OPEN", "FOR", "MAX IN"}
-	}
 	var cells [][]string
 	for i := range rows {
 		cells = append(cells, topCells(t, &rows[i], wide, levels))
 	}
-	table(w, append(header, spread.HeatScale), cells)
+	table(w, topHeader(wide), cells)
+}
+
+func topHeader(wide bool) []string {
+	header := []string{"STEP", "CALLS", "ERRORS", "P50", "P99", "MAX", "SHARE", "OPEN", "MAX IN"}
+	if wide {
+		header = []string{"STEP", "STAGE", "CALLS", "PER MIN", "ERRORS", "P50", "P90", "P99", "MAX", "SUM", "SHARE", "OPEN", "FOR", "MAX IN"}
+	}
+	return append(header, spread.HeatScale)
 }
 
 // aboutTop says of which pods durations are.

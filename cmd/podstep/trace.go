@@ -6,10 +6,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/cmd/podstep/tracing"
 	"github.com/podstep/podstep/probes"
@@ -18,15 +20,15 @@ import (
 // traceFlags are the flags of trace.
 type traceFlags struct {
 	podName
-	steps           []string
-	for_            *period
-	filter          filterFlag
-	until           string
-	noHistory, node bool
-	file            string
-	otlp            string
-	quiet           bool
-	out             format
+	steps                 []string
+	for_                  *period
+	filter                filterFlag
+	until                 string
+	noHistory, nodeEvents bool
+	file                  string
+	otlp                  string
+	quiet                 bool
+	out                   format
 }
 
 func (a *app) trace() *cobra.Command {
@@ -58,23 +60,27 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
   podstep trace web --filter 'err or slow>1s'
-  podstep trace -w node.podstep --node --quiet
+  podstep trace -w node.podstep --node-events --quiet
   podstep trace --otlp http://localhost:4318 --quiet
   podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			t, err := flags.tracer(first(args), a.out)
-			if err != nil {
-				return err
+			if flags.file != "" && len(a.sockets) > 1 && a.onNode == "" {
+				return usagef("-w writes the events of one node, and --socket names %d; choose one with --node NAME", len(a.sockets))
 			}
-			c, err := a.dial(cmd.Context())
-			if err != nil {
-				return err
+			out := &atOnce{to: a.out}
+			if _, err := flags.tracer(first(args), "", out); err != nil {
+				return err // before any agent is asked
 			}
-			defer c.Close()
-			t.Client = c
-			return a.runTrace(cmd.Context(), t, &flags)
+			return a.onEach(cmd.Context(), flags.until != "", func(ctx context.Context, node string, c *client.Client) error {
+				t, err := flags.tracer(first(args), node, out)
+				if err != nil {
+					return err
+				}
+				t.Client = c
+				return a.runTrace(ctx, t, &flags)
+			})
 		},
 	}
 	flags.add(cmd)
@@ -117,14 +123,14 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
 	cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "print only what happens from now on")
-	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
+	cmd.Flags().BoolVar(&f.nodeEvents, "node-events", false, "also events of the node, which belong to no pod")
 	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")
 	cmd.Flags().StringVar(&f.otlp, "otlp", "", "also "+otlpUsage)
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write or send them")
 	f.out.add(cmd, "wide", "json")
 }
 
-func (f *traceFlags) tracer(pods string, out io.Writer) (*tracing.Tracer, error) {
+func (f *traceFlags) tracer(pods, node string, out io.Writer) (*tracing.Tracer, error) {
 	if f.quiet && f.file == "" && f.otlp == "" {
 		return nil, usagef("--quiet prints nothing, and there is no FILE to write to; give -w FILE or --otlp ENDPOINT")
 	}
@@ -145,7 +151,7 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracing.Tracer, error)
 		return nil, err
 	}
 	t := &tracing.Tracer{
-		Request: &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.node},
+		Request: &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.nodeEvents},
 		Printer: lines.Printer{Out: out, Steps: globs, Filter: &f.filter.Filter},
 		Quiet:   f.quiet,
 		End:     end,
@@ -154,9 +160,9 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracing.Tracer, error)
 		t.Request.Steps = append(append([]string{}, globs...), end.Steps()...)
 	}
 	if f.out.value == "json" {
-		t.Lines = &lines.JSON{}
+		t.Lines = &lines.JSON{Node: node}
 	} else {
-		t.Lines = lines.NewStory(f.out.wide(), sel.Name == "" || sel.HasGlob())
+		t.Lines = lines.NewStory(f.out.wide(), sel.Name == "" || sel.HasGlob()).On(node)
 	}
 	return t, nil
 }
@@ -187,4 +193,16 @@ func completeUntil(_ *cobra.Command, _ []string, typed string) ([]string, cobra.
 		}
 	}
 	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+// atOnce writes each text whole, though several nodes write at once.
+type atOnce struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (w *atOnce) Write(text []byte) (int, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.to.Write(text)
 }

@@ -53,10 +53,13 @@ func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string
 		return from, "", fmt.Errorf("read kubeconfig: %w", err)
 	}
 	from.More = gather.OnNode(from.API, near, many)
-	socket := a.socketOrDefault()
-	if _, err := os.Stat(socket); err == nil || a.socket != "" {
-		from.More = append(from.More, &gather.Agent{Socket: socket, Whole: many})
-	} else {
+	nodes := a.nodes()
+	switch _, err := os.Stat(nodes[0].Place); {
+	case len(nodes) > 1:
+		from.More = append(from.More, gather.NewAgents(nodes, many))
+	case err == nil || a.socket != "":
+		from.More = append(from.More, &gather.Agent{Node: nodes[0], Whole: many})
+	default:
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.Agent, What: "events of the pod", Why: evidence.Absent, Message: "no agent runs here",
 		})

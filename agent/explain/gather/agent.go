@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/explain"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
@@ -18,8 +19,8 @@ import (
 
 // Agent is an agent as a source: what its probes have seen of the pod.
 type Agent struct {
-	// Socket is the agent's socket.
-	Socket string
+	// Node is the way to the agent.
+	Node fleet.Node
 	// Whole makes the source read the stories of all pods at once. It is for questions about
 	// many pods: an agent lets few clients watch at one time.
 	Whole bool
@@ -42,28 +43,42 @@ func (*Agent) Names() (evidence.Source, string) { return evidence.Agent, "events
 // Look asks the agent for the pod's recent story.
 func (a *Agent) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot) {
 	source, what := a.Names()
-	read := a.read(ctx, of.Kubelet)
-	if read.err != nil {
-		return missed(source, what, read.err)
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	fill := storyIn(read.story, of.Kubelet, time.Now())
-	if fill == nil {
+	fill, node, err := a.find(ctx, of.Kubelet)
+	switch {
+	case err != nil:
+		return missed(source, what, err)
+	case fill == nil:
 		return func(s *evidence.Snapshot) {
-			s.Missed(source, what, evidence.Absent, "the agent of node "+read.node+" has seen nothing of the pod")
+			s.Missed(source, what, evidence.Absent, "the agent of node "+node+" has seen nothing of the pod")
 		}
 	}
-	if !a.Whole {
-		var own evidence.Snapshot
-		fill(&own)
-		a.findAhead(ctx, of.Kubelet, own.Story)
-	}
+	return saw(source, what, fill)
+}
+
+// saw returns what enters a story that was found.
+func saw(source evidence.Source, what string, fill func(*evidence.Snapshot)) func(*evidence.Snapshot) {
 	at := time.Now()
 	return func(s *evidence.Snapshot) {
 		fill(s)
 		s.Saw(source, what, at)
 	}
+}
+
+// find returns what enters the pod's story into a snapshot; nil: the agent has seen nothing of the pod. It names the node.
+func (a *Agent) find(ctx context.Context, name evidence.Name) (fill func(*evidence.Snapshot), node string, err error) {
+	read := a.read(ctx, name)
+	if read.err != nil {
+		return nil, "", read.err
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	fill = storyIn(read.story, name, time.Now())
+	if fill != nil && !a.Whole {
+		var own evidence.Snapshot
+		fill(&own)
+		a.findAhead(ctx, name, own.Story)
+	}
+	return fill, read.node, nil
 }
 
 func missed(source evidence.Source, what string, err error) func(*evidence.Snapshot) {
@@ -80,18 +95,19 @@ func missed(source evidence.Source, what string, err error) func(*evidence.Snaps
 // read reads the story of a pod, or that of all pods.
 func (a *Agent) read(ctx context.Context, name evidence.Name) session {
 	if !a.Whole {
-		return readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
+		return readAgent(ctx, &a.Node, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
 	}
-	a.once.Do(func() { a.all = readAgent(ctx, a.Socket, nil) })
+	a.once.Do(func() { a.all = readAgent(ctx, &a.Node, nil) })
 	return a.all
 }
 
 // readAgent reads what an agent remembers of the pods that a selector chooses.
-func readAgent(ctx context.Context, socket string, of *agentpb.PodSelector) session {
-	c, err := client.DialReader(ctx, socket)
+func readAgent(ctx context.Context, n *fleet.Node, of *agentpb.PodSelector) session {
+	dialed, err := n.Dial(ctx)
 	if err != nil {
 		return session{err: err}
 	}
+	c := dialed.Reader()
 	defer c.Close()
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: of, History: true, OnlyHistory: true})
 	if err != nil {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/version"
 )
@@ -26,7 +25,7 @@ func (a *Agent) keep(ctx context.Context, of *Subject) []File {
 
 // trace writes what the agent remembers of a pod.
 func (a *Agent) trace(ctx context.Context, pod *agentpb.PodSelector) ([]byte, error) {
-	c, err := client.DialReader(ctx, a.Socket)
+	c, err := a.Node.Dial(ctx)
 	if err != nil {
 		return nil, err
 	}

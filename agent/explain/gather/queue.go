@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
@@ -27,7 +26,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 		return
 	}
 	for _, other := range a.pulling(ctx, name) {
-		read := readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: other.Namespace, Name: other.Name, Uid: other.UID})
+		read := readAgent(ctx, &a.Node, &agentpb.PodSelector{Namespace: other.Namespace, Name: other.Name, Uid: other.UID})
 		if read.err != nil {
 			return
 		}
@@ -44,7 +43,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 
 // pulling returns other pods that wait for a pull, or whose image is being pulled, at most maxAhead.
 func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence.Name) {
-	c, err := client.DialReader(ctx, a.Socket)
+	c, err := a.Node.Dial(ctx)
 	if err != nil {
 		return nil
 	}

@@ -78,10 +78,13 @@ func (s *Spread) Rows(h *history.History, now int64, order Order) []Row {
 			r.Longest = Call{sp.Pod, ref, took, sp.ID, sp.Start}
 		}
 	}
-	slices.SortFunc(out, func(a, b Row) int {
-		return cmp.Or(cmp.Compare(order.of(&b), order.of(&a)), cmp.Compare(b.Sum, a.Sum), cmp.Compare(a.Step, b.Step))
-	})
+	slices.SortFunc(out, func(a, b Row) int { return cmp.Or(order.Compare(&a, &b), cmp.Compare(a.Step, b.Step)) })
 	return out
+}
+
+// Compare compares two rows in an order. The rows may be of two agents.
+func (o Order) Compare(a, b *Row) int {
+	return cmp.Or(cmp.Compare(o.of(b), o.of(a)), cmp.Compare(b.Sum, a.Sum))
 }
 
 func (t *step) row(id history.StepID, seen time.Duration) Row {

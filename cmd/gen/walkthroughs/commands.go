@@ -32,7 +32,7 @@ func (g *generator) commands(t *tours.Tour, i int) {
 	case s.Hold == tours.HoldPod:
 		g.hold(t, i)
 	case t.Needs.Recorded:
-		g.f("%s\n```sh\npodstep trace --node --step %s --for 1s\n```\n\n", g.words["seerec"], s.Step)
+		g.f("%s\n```sh\npodstep trace --node-events --step %s --for 1s\n```\n\n", g.words["seerec"], s.Step)
 	default:
 		node := ""
 		if s.Pod == "" {

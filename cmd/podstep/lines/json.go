@@ -8,10 +8,24 @@ import (
 )
 
 // JSON writes one event a line, for scripts.
-type JSON struct{ b bytes.Buffer }
+type JSON struct {
+	// Node is the name of the node that is added to each event; empty: none is.
+	Node string
+	b    bytes.Buffer
+}
+
+// nodeEvent is an event with the name of its node.
+type nodeEvent struct {
+	Node string `json:"node"`
+	*probes.Event
+}
 
 func (l *JSON) Add(e *probes.Event) error {
-	text, err := words.JSON(e, "")
+	var data any = e
+	if l.Node != "" {
+		data = nodeEvent{l.Node, e}
+	}
+	text, err := words.JSON(data, "")
 	if err != nil {
 		return err
 	}

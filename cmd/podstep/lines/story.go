@@ -20,6 +20,8 @@ type Story struct {
 	wide bool
 	// names makes it print the pod in every line, because there may be several.
 	names bool
+	// node begins each line, because there are several; empty: it does not.
+	node string
 
 	b     bytes.Buffer
 	start time.Time
@@ -32,6 +34,13 @@ type Story struct {
 // NewStory returns a Story without events.
 func NewStory(wide, names bool) *Story {
 	return &Story{wide: wide, names: names, depth: map[uint64]int{}}
+}
+
+// On makes the lines begin with the name of a node. Then they have the time of day, since the events of several nodes
+// have no first one in common. An empty name changes nothing.
+func (s *Story) On(node string) *Story {
+	s.node = node
+	return s
 }
 
 func (s *Story) Add(e *probes.Event) error {
@@ -89,17 +98,24 @@ func (s *Story) nest(e *probes.Event) {
 	s.depth[e.Span] = depth
 }
 
-// Widths of the columns of the time since the start, and of the pod's name. A longer name
+// Widths of the columns of the time since the start, and of the pod's and the node's names. A longer name
 // pushes the rest aside.
 const (
 	timeColumn = 10
 	nameColumn = 24
+	nodeColumn = 12
 )
 
 func (s *Story) line(e *probes.Event, mark, text string) {
 	at := fmt.Sprintf("+%.3fs", e.Time.Sub(s.start).Seconds())
-	if s.wide {
+	switch {
+	case s.wide:
 		at = e.Time.Format("15:04:05.000000")
+	case s.node != "":
+		at = e.Time.Format("15:04:05.000")
+	}
+	if s.node != "" {
+		fmt.Fprintf(&s.b, "%-*s ", nodeColumn, words.Clean(s.node))
 	}
 	fmt.Fprintf(&s.b, "%*s ", timeColumn, at)
 	if s.wide {
