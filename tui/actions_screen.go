@@ -22,10 +22,15 @@ import (
 // resizePercent is how much of the width a key gives to a pane or takes from it.
 const resizePercent = 4
 
+// nodesAction is the action that only a screen of one node of several has.
+const nodesAction = "screen.nodes"
+
 var screenActions = []action{
 	{id: "screen.palette", keys: []string{":", "ctrl+p"}, group: groupScreen, title: words.Text("All commands, pods and steps", "所有命令、Pod 和步骤"),
 		hint: words.Text("commands", "命令"), rank: rank(24), do: (*Model).openPalette},
 	{id: "screen.help", keys: []string{"?", "f1"}, group: groupScreen, title: words.Text("Help", "帮助"), do: (*Model).openHelp},
+	{id: nodesAction, keys: []string{"ctrl+n"}, group: groupScreen, title: words.Text("The list of all nodes, if there are several", "所有节点的列表（有多个节点时）"),
+		hint: words.Text("all nodes", "所有节点"), rank: rank(23), do: func(*Model) tea.Cmd { return func() tea.Msg { return toNodesMsg{} } }},
 	{id: "screen.zoom", keys: []string{"z"}, group: groupScreen, title: words.Text("Only this pane, or all", "只看此窗格，或全部"),
 		do: intent(func(m *Model) { m.state.ToggleZoom() })},
 	{id: "screen.narrower", keys: []string{"<"}, group: groupScreen, title: words.Text("Narrower list of pods", "缩窄 Pod 列表"),
@@ -131,6 +136,9 @@ func (m *Model) keepSetting(name string, value any) tea.Cmd {
 func (m *Model) applySettings() {
 	file := m.opts.Settings
 	m.actions = withKeys(file)
+	if !m.opts.several {
+		m.actions = slices.DeleteFunc(m.actions, func(a action) bool { return a.id == nodesAction })
+	}
 	m.setSort(screen.PodSort(file.Get(settings.Sort)))
 	m.columns = screen.UsualColumns
 	if names := file.List(settings.Columns); names != nil {

@@ -40,6 +40,8 @@ type Options struct {
 	About about.Asker
 	// Gather finds out why a pod is stuck; nil: nobody can be asked.
 	Gather Gatherer
+	// several: the screen is that of one node of several.
+	several bool
 }
 
 // Cluster makes the objects of walks.

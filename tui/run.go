@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -16,6 +17,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 	"github.com/charmbracelet/x/term"
 
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/session"
 )
@@ -30,29 +32,16 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	end := &ending{cancel: cancel}
-	s, end.ledger = session.WithLedger(s)
-	defer s.Close()
-	stop := end.onSignals()
-	defer stop()
-	defer onHangup(os.Stdin, end.leave)()
-	defer end.release()
+	s, ledger := session.WithLedger(s)
+	end.add(s, ledger)
+	defer end.close()
 	m := newModel(ctx, s, o, wallClock)
-	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
-	if o.NoColour {
-		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
-	}
-	if term.IsTerminal(os.Stdin.Fd()) { // otherwise Bubble Tea opens the terminal itself
-		options = append(options, tea.WithInput(newPasteGuard(os.Stdin)))
-	}
-	_, err := tea.NewProgram(m, options...).Run()
+	err := end.run(ctx, m, o)
 	cancel()
 	m.finishRecording()
 	end.release()
-	if errors.Is(err, tea.ErrProgramPanic) {
-		return fmt.Errorf("the screen failed: %w", err)
-	}
-	if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {
-		return fmt.Errorf("run the screen: %w", err)
+	if err != nil {
+		return err
 	}
 	m.printLast(out)
 	for _, line := range m.farewell(end) {
@@ -61,24 +50,104 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	return nil
 }
 
+// RunSources shows the pods of several nodes until the person leaves, and ends like Run. f follows the nodes of the
+// sources, in their order.
+func RunSources(ctx context.Context, sources []Source, f *fleet.Fleet, o Options, out io.Writer) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	end := &ending{cancel: cancel}
+	defer end.close()
+	s := newSources(ctx, sources, f, end, o, wallClock)
+	err := end.run(ctx, s, o)
+	cancel()
+	var lines []string
+	for i := range sources {
+		if m := s.opened[i]; m != nil {
+			m.finishRecording()
+			m.printLast(out)
+			lines = append(lines, m.recordedLines()...)
+		}
+	}
+	end.release()
+	if err != nil {
+		return err
+	}
+	for _, line := range append(lines, end.lines(o.Lang)...) {
+		fmt.Fprintln(out, line)
+	}
+	return nil
+}
+
+// run runs a model in the terminal until the person or a signal ends it. Before it returns it lets go what is held.
+func (e *ending) run(ctx context.Context, m tea.Model, o Options) error {
+	stop := e.onSignals()
+	defer stop()
+	defer onHangup(os.Stdin, e.leave)()
+	defer e.release()
+	options := []tea.ProgramOption{tea.WithContext(ctx), tea.WithoutSignalHandler()}
+	if o.NoColour {
+		options = append(options, tea.WithColorProfile(colorprofile.Ascii))
+	}
+	if term.IsTerminal(os.Stdin.Fd()) { // otherwise Bubble Tea opens the terminal itself
+		options = append(options, tea.WithInput(newPasteGuard(os.Stdin)))
+	}
+	_, err := tea.NewProgram(m, options...).Run()
+	if errors.Is(err, tea.ErrProgramPanic) {
+		return fmt.Errorf("the screen failed: %w", err)
+	}
+	if err != nil && !errors.Is(err, context.Canceled) && ctx.Err() == nil {
+		return fmt.Errorf("run the screen: %w", err)
+	}
+	return nil
+}
+
 // ending lets go what is held, once, whatever ends the program first: the person, a signal, a panic.
 type ending struct {
-	ledger *session.Ledger
 	cancel context.CancelFunc
+
+	mu       sync.Mutex
+	sessions []session.Session
+	ledgers  []*session.Ledger
 
 	once     sync.Once
 	released []string
 	err      error
 }
 
+// add adds a session, and the ledger through which it acts; nil: it has none.
+func (e *ending) add(s session.Session, l *session.Ledger) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.sessions = append(e.sessions, s)
+	if l != nil {
+		e.ledgers = append(e.ledgers, l)
+	}
+}
+
+// close ends the sessions.
+func (e *ending) close() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for _, s := range e.sessions {
+		s.Close()
+	}
+}
+
+// release lets go what is held through all ledgers, at once: an agent that hangs delays no other.
 func (e *ending) release() {
 	e.once.Do(func() {
-		if e.ledger == nil {
-			return
-		}
+		e.mu.Lock()
+		ledgers := slices.Clone(e.ledgers)
+		e.mu.Unlock()
 		ctx, cancel := context.WithTimeout(context.Background(), releaseTime)
 		defer cancel()
-		e.released, e.err = e.ledger.Release(ctx)
+		released, errs := make([][]string, len(ledgers)), make([]error, len(ledgers))
+		var all sync.WaitGroup
+		for i, l := range ledgers {
+			all.Go(func() { released[i], errs[i] = l.Release(ctx) })
+		}
+		all.Wait()
+		e.released, e.err = slices.Concat(released...), errors.Join(errs...)
 	})
 }
 
@@ -129,14 +198,24 @@ func (m *Model) farewell(e *ending) (lines []string) {
 			lines[0] = m.textf(words.Text("%s/%s: %s", "%s/%s：%s"), p.Namespace, p.Name, lines[0])
 		}
 	}
+	return slices.Concat(lines, m.recordedLines(), e.lines(m.lang))
+}
+
+// recordedLines name the files of recordings.
+func (m *Model) recordedLines() (lines []string) {
 	for _, path := range m.recorded {
 		lines = append(lines, m.textf(words.Text("recorded: %s (podstep replay opens it)", "已录制：%s（用 podstep replay 打开）"), path))
 	}
+	return lines
+}
+
+// lines say what was let go, and what was not.
+func (e *ending) lines(lang words.Lang) (lines []string) {
 	for _, name := range e.released {
-		lines = append(lines, m.textf(words.Text("%s was held and goes on", "%s 已放行"), name))
+		lines = append(lines, lang.Inf(words.Text("%s was held and goes on", "%s 已放行"), name))
 	}
 	if e.err != nil {
-		lines = append(lines, m.textf(words.Text("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
+		lines = append(lines, lang.Inf(words.Text("podstep: not all could be let go: %v; what is held goes on when the agent finds podstep gone, see podstep pods", "podstep：未能全部放行：%v；代理发现 podstep 已退出后会放行它们，见 podstep pods"), e.err))
 	}
 	return lines
 }

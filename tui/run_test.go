@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/tui/session"
 )
 
 // TestFarewell: the lines that stay in the terminal say what was wrong, what was recorded, and what was or was not
@@ -26,7 +28,7 @@ func TestFarewell(t *testing.T) {
 func TestEndingOnce(t *testing.T) {
 	d := started(t)
 	d.press("H", "right", "enter").called("hold web")
-	e := &ending{ledger: ledgerOf(d.m)}
+	e := &ending{ledgers: []*session.Ledger{ledgerOf(d.m)}}
 	e.release()
 	e.release()
 	d.called("continue u-web")

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
@@ -20,6 +21,7 @@ type labFlags struct {
 	scenario   string
 	port       int
 	restart    bool
+	nodes      int
 }
 
 func (a *app) lab() *cobra.Command {
@@ -35,6 +37,7 @@ The simulated runtime needs no root and no container runtime: the kubelet is
 real, its containers are simulated. With --runtime containerd, as root, the
 containers are real too.`,
 		Example: `  podstep lab
+  podstep lab --nodes 3
   podstep lab --tour creation --lang zh
   sudo podstep lab --runtime containerd`,
 		Args: arguments(0, 0, ""),
@@ -48,7 +51,7 @@ containers are real too.`,
 				return err
 			}
 			return node.RunLab(cmd.Context(), args, a.err, func(ended <-chan struct{}) error {
-				a.socket, o.Lab = filepath.Join(dir, "agent.sock"), true
+				a.socket, a.sockets, o.Lab = filepath.Join(dir, "agent.sock"), labSockets(dir, flags.nodes), true
 				o.LabEnded = ended
 				return a.live(cmd.Context(), &ui, o)
 			})
@@ -60,14 +63,29 @@ containers are real too.`,
 	cmd.Flags().StringVar(&flags.kubelet, "kubelet", "", "`PATH` of the kubelet to run, with --runtime containerd")
 	cmd.Flags().StringVar(&flags.containerd, "containerd", "", "`PATH` of the containerd to run, with --runtime containerd (default: the machine's)")
 	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "scenario `FILE` for the simulated runtime")
+	cmd.Flags().IntVar(&flags.nodes, "nodes", 1, "how many nodes the lab has, with simulated containers")
 	cmd.Flags().IntVar(&flags.port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	cmd.Flags().BoolVar(&flags.restart, "restart-kubelet", false, "start the kubelet again when it ends")
 	ui.addLive(cmd)
 	return cmd
 }
 
+// labSockets returns the nodes of a lab with several: the agents of all but the first one have their names in their
+// sockets.
+func labSockets(dir string, count int) []fleet.Node {
+	if count < 2 {
+		return nil
+	}
+	all := []fleet.Node{fleet.Socket("node-1", filepath.Join(dir, "agent.sock"))}
+	for n := 2; n <= count; n++ {
+		name := fmt.Sprintf("node-%d", n)
+		all = append(all, fleet.Socket(name, filepath.Join(dir, "agent-"+name+".sock")))
+	}
+	return all
+}
+
 // handedOn are the flags that podstep-lab has, too.
-var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet"}
+var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet", "nodes"}
 
 // arguments returns those for podstep-lab: the directory, and the flags that were given.
 func (f *labFlags) arguments(set *pflag.FlagSet) (args []string, dir string, err error) {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/spf13/cobra"
 
@@ -70,17 +71,27 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 				return usagef("-w writes the events of one node, and --socket names %d; choose one with --node NAME", len(a.sockets))
 			}
 			out := &atOnce{to: a.out}
-			if _, err := flags.tracer(first(args), "", out); err != nil {
+			like, err := flags.tracer(first(args), "", out)
+			if err != nil {
 				return err // before any agent is asked
 			}
-			return a.onEach(cmd.Context(), flags.until != "", func(ctx context.Context, node string, c *client.Client) error {
+			var came atomic.Bool
+			err = a.onEach(cmd.Context(), flags.until != "", func(ctx context.Context, node string, c *client.Client) error {
 				t, err := flags.tracer(first(args), node, out)
 				if err != nil {
 					return err
 				}
 				t.Client = c
-				return a.runTrace(ctx, t, &flags)
+				err = a.runTrace(ctx, t, &flags)
+				if t.Came {
+					came.Store(true)
+				}
+				return err
 			})
+			if err == nil && !came.Load() {
+				a.printf("no event of %s came; podstep pods lists the pods", like.Request.Pods.Written())
+			}
+			return err
 		},
 	}
 	flags.add(cmd)
@@ -95,11 +106,6 @@ func (a *app) runTrace(ctx context.Context, t *tracing.Tracer, flags *traceFlags
 		}
 		defer func() { err = t.Spans.End(err, a.printf) }()
 	}
-	defer func() {
-		if err == nil && !t.Came {
-			a.printf("no event of %s came; podstep pods lists the pods", t.Request.Pods.Written())
-		}
-	}()
 	if flags.file == "" {
 		return t.Run(ctx, flags.for_.d)
 	}

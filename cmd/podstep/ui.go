@@ -9,6 +9,7 @@ import (
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui"
@@ -103,15 +104,52 @@ func (a *app) open(ctx context.Context, f *uiFlags) error {
 
 // live opens the screen on the agent that the command line names.
 func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
-	c, err := a.dial(ctx)
+	nodes, err := a.chosen(ctx)
+	if err != nil {
+		return err
+	}
+	if len(nodes) > 1 {
+		return a.liveNodes(ctx, nodes, f, o)
+	}
+	c, err := nodes[0].Dial(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
-	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
+	return a.show(ctx, session.NewLive(c), a.withCluster(f, c.Path, o))
+}
+
+// withCluster adds to options what needs an API server.
+func (a *app) withCluster(f *uiFlags, socket string, o tui.Options) tui.Options {
+	o.Cluster = walks{cluster.Find(socket, f.kubeconfig, os.Getenv("KUBECONFIG"))}
 	if g := a.gatherer(f.kubeconfig); g != nil {
 		o.Gather, o.About = g, g
 	}
-	return a.show(ctx, session.NewLive(c), o)
+	return o
+}
+
+// liveNodes opens the screen on several nodes.
+func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, f *uiFlags, o tui.Options) error {
+	switch {
+	case o.Plain != "":
+		return usagef("plain lines are of one node, and --socket names %d; choose one with --node NAME", len(nodes))
+	case o.Record != "" || o.Tour != "":
+		return usagef("--record and --tour are of one node, and --socket names %d; choose one with --node NAME", len(nodes))
+	}
+	var sources []tui.Source
+	for _, n := range nodes {
+		sources = append(sources, tui.Source{Node: n, Open: func(ctx context.Context) (session.Session, tui.Options, error) {
+			within, cancel := context.WithTimeout(ctx, fleet.Patience)
+			defer cancel()
+			c, err := n.Dial(within)
+			if err != nil {
+				return nil, o, err
+			}
+			return session.NewLive(c), a.withCluster(f, c.Path, o), nil
+		}})
+	}
+	all := fleet.Follow(nodes)
+	defer all.Close()
+	return tui.RunSources(ctx, sources, all, o, a.out)
 }
 
 // show shows a session on the screen, or in lines.

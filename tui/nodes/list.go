@@ -1,0 +1,182 @@
+// Package nodes is the list of the pods of several nodes: which rows it has, in which order, and which one is selected. It
+// makes a screen.Nodes of them. Package view draws it.
+package nodes
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client/fleet"
+	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// List is the list. It is not safe for use by several goroutines.
+type List struct {
+	lang words.Lang
+	all  []fleet.Status
+	// byNamespace groups the pods by their namespaces, not by their nodes.
+	byNamespace bool
+	filter      string
+	rows        []row
+	// shown is how many pods the rows have.
+	shown  int
+	cursor int
+	top    int
+}
+
+// row is the head of a group, or a pod.
+type row struct {
+	node      int // index of the node; -1: the head of a namespace
+	namespace string
+	pod       *agentpb.PodState // nil: a head
+	state     life.State
+}
+
+// New returns a list without nodes.
+func New(lang words.Lang) *List { return &List{lang: lang} }
+
+// SetLang changes the language.
+func (l *List) SetLang(lang words.Lang) { l.lang = lang }
+
+// Set takes what is known of the nodes. The selected row stays selected as long as it is there.
+func (l *List) Set(all []fleet.Status) {
+	was := l.selected()
+	l.all = all
+	l.arrange(was)
+}
+
+// ToggleGroups groups by namespaces in place of nodes, or the other way round.
+func (l *List) ToggleGroups() {
+	was := l.selected()
+	l.byNamespace = !l.byNamespace
+	l.arrange(was)
+}
+
+// ByNamespace reports whether the pods are grouped by namespaces.
+func (l *List) ByNamespace() bool { return l.byNamespace }
+
+// Filter shows only the pods in whose node, namespace, name or state the text is. Nodes that do not answer stay.
+func (l *List) Filter(text string) {
+	was := l.selected()
+	l.filter = strings.ToLower(text)
+	l.arrange(was)
+}
+
+// Filtered returns the text of the filter.
+func (l *List) Filtered() string { return l.filter }
+
+// Move moves the cursor by some rows, as far as there are any.
+func (l *List) Move(by int) { l.cursor = max(0, min(len(l.rows)-1, l.cursor+by)) }
+
+// Selected returns the index of the selected node, and the selected pod, if it is one. ok is false if no node is.
+func (l *List) Selected() (node int, pod *agentpb.Pod, ok bool) {
+	r := l.selected()
+	if r == nil || r.node < 0 {
+		return 0, nil, false
+	}
+	return r.node, r.pod.GetPod(), true
+}
+
+// Node returns what is known of a node.
+func (l *List) Node(i int) *fleet.Status { return &l.all[i] }
+
+func (l *List) selected() *row {
+	if l.cursor < 0 || l.cursor >= len(l.rows) {
+		return nil
+	}
+	r := l.rows[l.cursor]
+	return &r
+}
+
+// arrange makes the rows anew, and finds the one that was selected.
+func (l *List) arrange(was *row) {
+	l.rows, l.shown = l.rows[:0], 0
+	if l.byNamespace {
+		l.arrangeNamespaces()
+	} else {
+		for i := range l.all {
+			l.rows = append(l.rows, row{node: i})
+			l.add(l.podsOf(i))
+		}
+	}
+	if was != nil {
+		if i := slices.IndexFunc(l.rows, was.is); i >= 0 {
+			l.cursor = i
+		}
+	}
+	l.Move(0)
+}
+
+// arrangeNamespaces puts the nodes that do not answer first, since no namespace shows them.
+func (l *List) arrangeNamespaces() {
+	by := map[string][]row{}
+	for i := range l.all {
+		if !l.all[i].State.Answers() {
+			l.rows = append(l.rows, row{node: i})
+		}
+		for _, r := range l.podsOf(i) {
+			by[r.namespace] = append(by[r.namespace], r)
+		}
+	}
+	names := make([]string, 0, len(by))
+	for name := range by {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		l.rows = append(l.rows, row{node: -1, namespace: name})
+		l.add(by[name])
+	}
+}
+
+// add adds the pods of a group, the worst first.
+func (l *List) add(pods []row) {
+	slices.SortStableFunc(pods, func(a, b row) int {
+		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod.GetPod().GetName(), b.pod.GetPod().GetName()))
+	})
+	l.rows = append(l.rows, pods...)
+	l.shown += len(pods)
+}
+
+// podsOf returns the pods of a node that the filter selects.
+func (l *List) podsOf(i int) (out []row) {
+	for _, p := range l.all[i].Pods {
+		state, _ := life.StateNamed(p.GetState())
+		if l.filter == "" || l.matches(i, p) {
+			out = append(out, row{i, p.GetPod().GetNamespace(), p, state})
+		}
+	}
+	return out
+}
+
+func (l *List) matches(i int, p *agentpb.PodState) bool {
+	for _, text := range []string{l.all[i].Name, p.GetPod().GetNamespace() + "/" + p.GetPod().GetName(), p.GetState()} {
+		if strings.Contains(strings.ToLower(text), l.filter) {
+			return true
+		}
+	}
+	return false
+}
+
+// is reports whether two rows are the same one, of two times.
+func (r *row) is(other row) bool {
+	if r.node != other.node || (r.pod == nil) != (other.pod == nil) {
+		return false
+	}
+	if r.pod == nil {
+		return r.node >= 0 || r.namespace == other.namespace
+	}
+	return r.pod.GetPod().GetUid() == other.pod.GetPod().GetUid()
+}
+
+// since returns for how long a pod has been in its state.
+func since(p *agentpb.PodState, now time.Time) string {
+	if p.GetSince() == nil {
+		return ""
+	}
+	return " " + words.Clock(now.Sub(p.GetSince().AsTime()))
+}
