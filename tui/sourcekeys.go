@@ -83,7 +83,7 @@ func (s *Sources) quit(warned bool) tea.Cmd {
 		return nil
 	case len(held) > 0:
 		s.warned = true
-		s.fail(s.opts.Lang.Inf(words.Text("%d pods that are held go on when podstep ends; the same key again ends it", "退出会放行 %d 个被停住的 Pod；再按一次退出"), len(held)))
+		s.fail(s.opts.Lang.Inf(words.Text("held pods go on when podstep ends: %d; the same key again ends it", "退出会放行被停住的 Pod：%d 个；再按一次退出"), len(held)))
 		return nil
 	}
 	return tea.Quit

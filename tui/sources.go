@@ -34,7 +34,7 @@ type Sources struct {
 	opts    Options
 	clock   clock
 	sources []Source
-	fleet   *fleet.Fleet
+	fleet   followed
 	end     *ending
 
 	list   *nodes.List
@@ -53,10 +53,15 @@ type Sources struct {
 	warned bool
 }
 
+// followed brings what is known of the nodes, whenever it has changed.
+type followed interface {
+	Next(context.Context) ([]fleet.Status, error)
+}
+
 // none is no node.
 const none = -1
 
-func newSources(ctx context.Context, sources []Source, f *fleet.Fleet, end *ending, o Options, c clock) *Sources {
+func newSources(ctx context.Context, sources []Source, f followed, end *ending, o Options, c clock) *Sources {
 	s := &Sources{
 		ctx: ctx, opts: o, clock: c, sources: sources, fleet: f, end: end, list: nodes.New(o.Lang), current: none,
 		opened: map[int]*Model{}, wanted: map[int]*agentpb.Pod{}, terminal: map[reflect.Type]tea.Msg{},

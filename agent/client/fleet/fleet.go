@@ -8,7 +8,7 @@ import (
 )
 
 // frameTime is the least time between two answers of Next. A list of thousands of pods is not drawn more often.
-const frameTime = 50 * time.Millisecond
+const frameTime = 100 * time.Millisecond
 
 // Fleet follows the agents of nodes, each on goroutines of its own.
 type Fleet struct {
