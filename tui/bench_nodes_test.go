@@ -211,8 +211,13 @@ func BenchmarkNodesFrame(b *testing.B) {
 	s := newSources(b.Context(), nil, silentFleet{}, &ending{cancel: func() {}}, Options{Lang: words.English}, wallClock)
 	s.Update(tea.WindowSizeMsg{Width: 160, Height: 50})
 	for name, do := range map[string]func(int){
-		"key":  func(i int) { s.Update(keyPress([]string{"pgdown", "down", "up"}[i%3])) },
-		"news": func(int) { s.Update(fleetMsg{all: all}) },
+		"key": func(i int) { s.Update(keyPress([]string{"pgdown", "down", "up"}[i%3])) },
+		"news": func(i int) {
+			for n := range 40 { // as many have news in a tenth of a second
+				all[(40*i+n)%100].At = time.Now()
+			}
+			s.Update(fleetMsg{all: all})
+		},
 	} {
 		b.Run(name, func(b *testing.B) {
 			s.Update(fleetMsg{all: all})

@@ -194,7 +194,7 @@ func TestNodesFollowed(t *testing.T) {
 	d := atNodes(t)
 	d.press("down", "enter")
 	d.live(0)
-	d.all[1].Pods = []*agentpb.PodState{{Pod: web, State: "stuck", Step: "sync.volumes"}}
+	d.all[1].Pods, d.all[1].At = []*agentpb.PodState{{Pod: web, State: "stuck", Step: "sync.volumes"}}, time.Unix(1e9, 1)
 	d.send(fleetMsg{all: d.all})
 	d.sees("node-1", "live").press("ctrl+n").sees("1 stuck", "sync.volumes")
 }

@@ -34,7 +34,9 @@ func TestScripts(t *testing.T) {
 			agenttest.Serve(t, newFakeAgent(), filepath.Join(dir, "agent"))
 			env.Setenv("COLLECTOR", serveCollector(t))
 			env.Setenv("COLLECTOR_HTTP", serveCollectorHTTP(t))
+			agenttest.Serve(t, newFakeAgent(), filepath.Join(dir, "agent2"))
 			env.Setenv("AGENT", filepath.Join(dir, "agent"))
+			env.Setenv("AGENT2", filepath.Join(dir, "agent2"))
 			env.Setenv("PODSTEP_SOCKET", filepath.Join(dir, "none"))
 			return nil
 		},

@@ -26,6 +26,8 @@ type List struct {
 	shown  int
 	cursor int
 	top    int
+	// kept has the pods of nodes, by their indexes, as they were sorted last.
+	kept map[int]sorted
 }
 
 // row is the head of a group, or a pod.
@@ -37,7 +39,7 @@ type row struct {
 }
 
 // New returns a list without nodes.
-func New(lang words.Lang) *List { return &List{lang: lang} }
+func New(lang words.Lang) *List { return &List{lang: lang, kept: map[int]sorted{}} }
 
 // SetLang changes the language.
 func (l *List) SetLang(lang words.Lang) { l.lang = lang }
@@ -129,28 +131,45 @@ func (l *List) arrangeNamespaces() {
 	slices.Sort(names)
 	for _, name := range names {
 		l.rows = append(l.rows, row{node: -1, namespace: name})
+		slices.SortFunc(by[name], worst)
 		l.add(by[name])
 	}
 }
 
-// add adds the pods of a group, the worst first.
+// add adds the pods of a group.
 func (l *List) add(pods []row) {
-	slices.SortStableFunc(pods, func(a, b row) int {
-		return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod.GetPod().GetName(), b.pod.GetPod().GetName()))
-	})
 	l.rows = append(l.rows, pods...)
 	l.shown += len(pods)
 }
 
-// podsOf returns the pods of a node that the filter selects.
-func (l *List) podsOf(i int) (out []row) {
-	for _, p := range l.all[i].Pods {
+func worst(a, b row) int {
+	return cmp.Or(cmp.Compare(a.state, b.state), cmp.Compare(a.namespace, b.namespace), cmp.Compare(a.pod.GetPod().GetName(), b.pod.GetPod().GetName()), cmp.Compare(a.node, b.node))
+}
+
+// sorted are the pods of a node that a filter selects, the worst first, as of a time.
+type sorted struct {
+	at     time.Time
+	name   string
+	filter string
+	pods   []row
+}
+
+// podsOf returns the pods of a node that the filter selects, the worst first. Of a hundred nodes most have nothing new.
+func (l *List) podsOf(i int) []row {
+	node := &l.all[i]
+	is := sorted{at: node.At, name: node.Name, filter: l.filter}
+	if was := l.kept[i]; was.at.Equal(is.at) && was.name == is.name && was.filter == is.filter {
+		return was.pods
+	}
+	for _, p := range node.Pods {
 		state, _ := life.StateNamed(p.GetState())
 		if l.filter == "" || l.matches(i, p) {
-			out = append(out, row{i, p.GetPod().GetNamespace(), p, state})
+			is.pods = append(is.pods, row{i, p.GetPod().GetNamespace(), p, state})
 		}
 	}
-	return out
+	slices.SortFunc(is.pods, worst)
+	l.kept[i] = is
+	return is.pods
 }
 
 func (l *List) matches(i int, p *agentpb.PodState) bool {

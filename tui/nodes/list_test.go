@@ -98,6 +98,7 @@ func TestSelectionStays(t *testing.T) {
 	l.Move(2)
 	all = three()
 	all[0].Pods = []*agentpb.PodState{pod("shop/new", "running"), pod("shop/web", "held"), pod("shop/db", "stuck")}
+	all[0].At = now.Add(1)
 	l.Set(all)
 	node, p, ok := l.Selected()
 	if !ok || node != 0 || p.GetName() != "web" {
@@ -106,7 +107,7 @@ func TestSelectionStays(t *testing.T) {
 	if got := drawn(l, 20)[1]; got != ">  shop/web | sync.pod | held 5 s" {
 		t.Errorf("the first pod is %q", got)
 	}
-	all[0].Pods = nil
+	all[0].Pods, all[0].At = nil, now.Add(2)
 	l.Set(all)
 	if _, _, ok := l.Selected(); !ok {
 		t.Error("nothing is selected after the selected pod has gone")
