@@ -67,35 +67,40 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if flags.file != "" && len(a.sockets) > 1 && a.onNode == "" {
-				return usagef("-w writes the events of one node, and --socket names %d; choose one with --node NAME", len(a.sockets))
-			}
-			out := &atOnce{to: a.out}
-			like, err := flags.tracer(first(args), "", out)
-			if err != nil {
-				return err // before any agent is asked
-			}
-			var came atomic.Bool
-			err = a.onEach(cmd.Context(), flags.until != "", func(ctx context.Context, node string, c *client.Client) error {
-				t, err := flags.tracer(first(args), node, out)
-				if err != nil {
-					return err
-				}
-				t.Client = c
-				err = a.runTrace(ctx, t, &flags)
-				if t.Came {
-					came.Store(true)
-				}
-				return err
-			})
-			if err == nil && !came.Load() {
-				a.printf("no event of %s came; podstep pods lists the pods", like.Request.Pods.Written())
-			}
-			return err
+			return a.traceNodes(cmd.Context(), first(args), &flags)
 		},
 	}
 	flags.add(cmd)
 	return cmd
+}
+
+// traceNodes traces on each node that the command line names, at once.
+func (a *app) traceNodes(ctx context.Context, pods string, flags *traceFlags) error {
+	if flags.file != "" && len(a.sockets) > 1 && a.onNode == "" {
+		return usagef("-w writes the events of one node, and --socket names %d; choose one with --node NAME", len(a.sockets))
+	}
+	out := &atOnce{to: a.out}
+	like, err := flags.tracer(pods, "", out)
+	if err != nil {
+		return err // before any agent is asked
+	}
+	var came atomic.Bool
+	err = a.onEach(ctx, flags.until != "", func(ctx context.Context, node string, c *client.Client) error {
+		t, err := flags.tracer(pods, node, out)
+		if err != nil {
+			return err
+		}
+		t.Client = c
+		err = a.runTrace(ctx, t, flags)
+		if t.Came {
+			came.Store(true)
+		}
+		return err
+	})
+	if err == nil && !came.Load() {
+		a.printf("no event of %s came; podstep pods lists the pods", like.Request.Pods.Written())
+	}
+	return err
 }
 
 // runTrace traces and, if flags ask for it, records the events and exports them.
