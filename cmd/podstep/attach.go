@@ -99,7 +99,12 @@ func (a *app) attach() *cobra.Command {
   sudo podstep attach --no-tui --metrics :9090
   sudo podstep break add default/web --step cri.RunPodSandbox`,
 		Args: arguments(0, 0, ""),
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.attachTo(cmd.Context(), &flags, &ui) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if len(a.sockets) > 1 {
+				return usagef("podstep attach serves an agent at one socket, and --socket names %d; name one", len(a.sockets))
+			}
+			return a.attachTo(cmd.Context(), &flags, &ui)
+		},
 	}
 	flags.addTo(cmd)
 	ui.addLive(cmd)

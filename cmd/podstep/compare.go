@@ -128,7 +128,7 @@ func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part comp
 	if err != nil {
 		return nil, err
 	}
-	answers := fleet.Ask(ctx, nodes, fleet.Patience, func(ctx context.Context, c *client.Client) (*compare.Story, error) {
+	answers := fleet.Ask(ctx, nodes, patienceWith(nodes), func(ctx context.Context, c *client.Client) (*compare.Story, error) {
 		s, err := storyOf(ctx, c.Reader(), sel, part)
 		if errors.Is(err, compare.ErrNoPod) && len(nodes) > 1 {
 			return nil, nil

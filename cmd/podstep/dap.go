@@ -38,6 +38,9 @@ to replay a recording, where stepping back works.`,
   podstep dap --listen unix:/run/user/1000/podstep-dap.sock`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.useOne(cmd.Context()); err != nil {
+				return err
+			}
 			o := a.dapOptions(&from)
 			if listen == "" {
 				return serveEditor(cmd.Context(), standard{os.Stdin, a.out}, o)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
@@ -81,16 +82,47 @@ func namesOf[T any](answers []fleet.Answer[T]) (names []string) {
 	return names
 }
 
+// useOne makes the one node that the command is about the only one that is named, for commands that pass its socket on.
+func (a *app) useOne(ctx context.Context) error {
+	if len(a.sockets) == 0 && a.onNode == "" {
+		return nil
+	}
+	n, err := a.one(ctx)
+	if err != nil {
+		return err
+	}
+	a.socket, a.sockets = n.Place, []fleet.Node{n}
+	return nil
+}
+
+// one returns the one node that the command is about.
+func (a *app) one(ctx context.Context) (fleet.Node, error) {
+	nodes, err := a.chosen(ctx)
+	if err != nil {
+		return fleet.Node{}, err
+	}
+	if len(nodes) > 1 {
+		return fleet.Node{}, usagef("--socket names %d nodes, and this command is about one; choose it with --node NAME", len(nodes))
+	}
+	return nodes[0], nil
+}
+
+// patienceWith returns how long each of some nodes may take to answer. A node that is asked alone delays nobody, and
+// package client knows best what it waits for; 0: as long as that waits.
+func patienceWith(nodes []fleet.Node) time.Duration {
+	if len(nodes) == 1 {
+		return 0
+	}
+	return fleet.Patience
+}
+
 // dial connects to the agent of the one node that the command is about.
 func (a *app) dial(ctx context.Context) (*client.Client, error) {
-	nodes, err := a.chosen(ctx)
+	n, err := a.one(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if len(nodes) > 1 {
-		return nil, usagef("--socket names %d nodes, and this command is about one; choose it with --node NAME", len(nodes))
-	}
-	return nodes[0].Dial(ctx)
+	return n.Dial(ctx)
 }
 
 // dialReader is dial for commands that only look.
@@ -178,7 +210,12 @@ func (a *app) onEach(ctx context.Context, first bool, do func(ctx context.Contex
 		return err
 	}
 	if len(nodes) == 1 {
-		return dialAnd(ctx, &nodes[0], func(c *client.Client) error { return do(ctx, "", c) })
+		c, err := nodes[0].Dial(ctx)
+		if err != nil {
+			return err
+		}
+		defer c.Close()
+		return do(ctx, "", c)
 	}
 	within, end := context.WithCancel(ctx)
 	defer end()

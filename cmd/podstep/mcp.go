@@ -48,6 +48,9 @@ ends when podstep mcp ends. The assistant cannot let go what somebody else holds
   podstep mcp --socket /tmp/lab/agent.sock --allow-holds`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := a.useOne(cmd.Context()); err != nil {
+				return err
+			}
 			return a.serveMCP(cmd.Context(), &f, os.Stdin, a.out)
 		},
 	}

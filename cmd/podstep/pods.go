@@ -65,7 +65,7 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	if err != nil {
 		return err
 	}
-	answers := fleet.Ask(ctx, nodes, fleet.Patience, func(ctx context.Context, c *client.Client) ([]*agentpb.PodState, error) {
+	answers := fleet.Ask(ctx, nodes, patienceWith(nodes), func(ctx context.Context, c *client.Client) ([]*agentpb.PodState, error) {
 		answer, err := c.Reader().Pods(ctx, &agentpb.PodsRequest{Pods: sel})
 		return answer.GetPods(), err
 	})

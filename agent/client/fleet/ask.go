@@ -21,7 +21,7 @@ type Answer[T any] struct {
 	Err   error
 }
 
-// Ask asks all nodes at once, and each for at most within. The answers are in the order of the nodes. ask gets a
+// Ask asks all nodes at once, and each for at most within; 0: for as long as ctx goes on. The answers are in the order of the nodes. ask gets a
 // connection that is closed when it returns.
 func Ask[T any](ctx context.Context, nodes []Node, within time.Duration, ask func(context.Context, *client.Client) (T, error)) []Answer[T] {
 	answers := make([]Answer[T], len(nodes))
@@ -35,7 +35,10 @@ func Ask[T any](ctx context.Context, nodes []Node, within time.Duration, ask fun
 
 func askOne[T any](ctx context.Context, n *Node, within time.Duration, ask func(context.Context, *client.Client) (T, error)) (a Answer[T]) {
 	a.Name = n.called()
-	limited, cancel := context.WithTimeout(ctx, within)
+	limited, cancel := context.WithCancel(ctx)
+	if within > 0 {
+		limited, cancel = context.WithTimeout(ctx, within)
+	}
 	defer cancel()
 	c, err := n.Dial(limited)
 	if err == nil {
