@@ -137,7 +137,7 @@ func (m *Model) applySettings() {
 	file := m.opts.Settings
 	m.actions = withKeys(file)
 	if !m.opts.several {
-		m.actions = slices.DeleteFunc(m.actions, func(a action) bool { return a.id == nodesAction })
+		m.actions = ofOneNode(m.actions)
 	}
 	m.setSort(screen.PodSort(file.Get(settings.Sort)))
 	m.columns = screen.UsualColumns
@@ -158,6 +158,11 @@ func (m *Model) applySettings() {
 	}
 	// The next message takes the notice's place. The page stays until somebody has read it.
 	m.push(&ask.Page{Title: m.text(words.Text("Settings that have no effect", "不起作用的设置")), Lines: wrong})
+}
+
+// ofOneNode returns the actions that a screen has which is not that of one node of several.
+func ofOneNode(table []action) []action {
+	return slices.DeleteFunc(slices.Clone(table), func(a action) bool { return a.id == nodesAction })
 }
 
 // withKeys returns the table of actions with the keys that a person gave some of them. It refuses a key that another

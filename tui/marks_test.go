@@ -158,7 +158,7 @@ func TestPictureOfAll(t *testing.T) {
 		"held":     func(d *desk) { d.live(d.w.creation(web)).press("H", "right", "enter") },
 		"walk":     func(d *desk) { d.live(d.w.creation(web)); d.run(d.m.startWalk(shortWalk())) },
 	} {
-		for i := range actions {
+		for i := range ofOneNode(actions) {
 			d := newDesk(t, newWorld(), Options{})
 			d.m.offered, d.m.opts.About = true, &asker{}
 			t.Chdir(t.TempDir()) // no picture has the name of another

@@ -222,7 +222,7 @@ func TestPaletteHasEveryActionOnce(t *testing.T) {
 	for _, c := range p.Found() {
 		count[c.ID]++
 	}
-	for _, a := range actions {
+	for _, a := range ofOneNode(actions) {
 		if count[a.id] != 1 {
 			t.Errorf("%s is %d times in the palette", a.id, count[a.id])
 		}

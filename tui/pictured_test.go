@@ -30,7 +30,7 @@ var Pictured = map[string]Picture{
 
 	"look.freeze": {Why: noPage}, "look.follow": {Why: noPage}, "time.in": {Why: noPage}, "time.out": {Why: noPage}, "time.many": {Why: noPage}, "events.many": {Why: noPage}, "top.many": {Why: noPage}, "top.order": {Why: noPage},
 	"screen.zoom": {Why: noPage}, "screen.narrower": {Why: noPage}, "screen.wider": {Why: noPage}, "screen.mouse": {Why: noPage}, "screen.lang": {Why: noPage}, "screen.theme": {Why: noPage},
-	"screen.sort": {Why: noPage}, "screen.gone": {Why: noPage}, "screen.columns": {Why: noPage}, "screen.redraw": {Why: noPage}, "screen.help": {Why: noText},
+	"screen.sort": {Why: noPage}, "screen.nodes": {Why: "it shows what podstep pods prints, in which TestEveryCommand searches for secrets"}, "screen.gone": {Why: noPage}, "screen.columns": {Why: noPage}, "screen.redraw": {Why: noPage}, "screen.help": {Why: noText},
 
 	"why.walk": {Why: noText}, "hold.pod": {Why: noText}, "hold.mark": {Why: noText}, "hold.release": {Why: noText}, "break.add": {Why: noText}, "break.list": {Why: noText}, "break.remove": {Why: noText},
 }
