@@ -34,7 +34,6 @@ type benchAgent struct {
 	agenttest.Agent
 	hangs, floods bool
 	asked         atomic.Int64
-	sent          atomic.Int64 // bytes of answers and events
 }
 
 func (a *benchAgent) Pods(ctx context.Context, _ *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
