@@ -364,6 +364,8 @@ const (
 	Problem_TOO_LONG Problem_Code = 31
 	// BAD_SLOWER_THAN: slower_than is negative. Args: asked.
 	Problem_BAD_SLOWER_THAN Problem_Code = 32
+	// LONG_MESSAGE: the message of a hold is longer than the agent keeps. Args: most, in bytes.
+	Problem_LONG_MESSAGE Problem_Code = 33
 	// NOT_HELD: the pod is not held. Args: pod.
 	Problem_NOT_HELD Problem_Code = 40
 	// HELD_ALREADY: Args: pod, on, step.
@@ -441,6 +443,7 @@ var (
 		30: "NOT_POSITIVE",
 		31: "TOO_LONG",
 		32: "BAD_SLOWER_THAN",
+		33: "LONG_MESSAGE",
 		40: "NOT_HELD",
 		41: "HELD_ALREADY",
 		42: "HOLD_PENDING",
@@ -484,6 +487,7 @@ var (
 		"NOT_POSITIVE":         30,
 		"TOO_LONG":             31,
 		"BAD_SLOWER_THAN":      32,
+		"LONG_MESSAGE":         33,
 		"NOT_HELD":             40,
 		"HELD_ALREADY":         41,
 		"HOLD_PENDING":         42,
@@ -2715,7 +2719,9 @@ type AddBreakpointRequest struct {
 	WhileConnected bool `protobuf:"varint,12,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
 	// at is a place in the kubelet's code, and stands in place of step. It is in Delve's syntax: FUNCTION,
 	// FUNCTION:LINE or FILE:LINE. The breakpoint then needs a debugger, and can only hold.
-	At            string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
+	At string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
+	// message is like that of HoldRequest. The holds of the breakpoint have it, too.
+	Message       string `protobuf:"bytes,14,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2850,6 +2856,13 @@ func (x *AddBreakpointRequest) GetWhileConnected() bool {
 func (x *AddBreakpointRequest) GetAt() string {
 	if x != nil {
 		return x.At
+	}
+	return ""
+}
+
+func (x *AddBreakpointRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
 	}
 	return ""
 }
@@ -3306,8 +3319,10 @@ type HoldRequest struct {
 	Force bool                 `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
 	// while_connected: the hold ends with the connection that asked for it, whatever its lease.
 	WhileConnected bool `protobuf:"varint,5,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// message is why the pod is held, in the words of the person, for others who meet the hold: at most 200 bytes.
+	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldRequest) Reset() {
@@ -3375,6 +3390,13 @@ func (x *HoldRequest) GetWhileConnected() bool {
 	return false
 }
 
+func (x *HoldRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type StepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
@@ -3385,8 +3407,10 @@ type StepRequest struct {
 	Wait  *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
 	// while_connected is like that of HoldRequest, for the new hold.
 	WhileConnected bool `protobuf:"varint,6,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// message is like that of HoldRequest. Empty: that of the hold from which the pod goes on.
+	Message       string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepRequest) Reset() {
@@ -3461,10 +3485,23 @@ func (x *StepRequest) GetWhileConnected() bool {
 	return false
 }
 
+func (x *StepRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type ContinueRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pods          *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
-	All           bool                   `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pods select one pod, which has to be held. With all they select any number.
+	Pods *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	// all lets every held pod go that pods select; none is no error.
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// step: with all, only the pods that are held at these steps. It is a glob, as that of AddBreakpointRequest.
+	Step string `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
+	// uid: with all, only the holds for which a process of this user asked.
+	Uid           *uint32 `protobuf:"varint,4,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3511,6 +3548,20 @@ func (x *ContinueRequest) GetAll() bool {
 		return x.All
 	}
 	return false
+}
+
+func (x *ContinueRequest) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *ContinueRequest) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
 }
 
 type ContinueResponse struct {
@@ -3567,7 +3618,11 @@ func (x *ContinueResponse) GetSeq() uint64 {
 }
 
 type ListHoldsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only the holds that these select; see ContinueRequest.
+	Pods          *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	Step          string       `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	Uid           *uint32      `protobuf:"varint,3,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3600,6 +3655,27 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *ListHoldsRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *ListHoldsRequest) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *ListHoldsRequest) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
 }
 
 type ListHoldsResponse struct {
@@ -3686,7 +3762,9 @@ type HoldInfo struct {
 	// seq is the number of the HOLD event. Zero: the event was lost.
 	Seq uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
 	// place is the line at which the pod is held, if it is held inside the step.
-	Place         *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
+	Place *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
+	// message is that of the request, without what may not be shown.
+	Message       string `protobuf:"bytes,20,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3845,6 +3923,13 @@ func (x *HoldInfo) GetPlace() *StackFrame {
 		return x.Place
 	}
 	return nil
+}
+
+func (x *HoldInfo) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
 }
 
 // Budget is the first timer that a hold would trip, if any would.
@@ -4093,7 +4178,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06faults\x18\v \x01(\x04R\x06faults\x1a:\n" +
 	"\fDroppedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xf6\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x90\x04\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -4109,7 +4194,8 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
 	"\x05force\x18\v \x01(\bR\x05force\x12'\n" +
 	"\x0fwhile_connected\x18\f \x01(\bR\x0ewhileConnected\x12\x0e\n" +
-	"\x02at\x18\r \x01(\tR\x02atB\b\n" +
+	"\x02at\x18\r \x01(\tR\x02at\x12\x18\n" +
+	"\amessage\x18\x0e \x01(\tR\amessageB\b\n" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
@@ -4129,7 +4215,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\x98\b\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xaa\b\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4137,7 +4223,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x83\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x06\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4153,7 +4239,8 @@ const file_agent_proto_rawDesc = "" +
 	"\bBAD_MODE\x10\x16\x12\x10\n" +
 	"\fNOT_POSITIVE\x10\x1e\x12\f\n" +
 	"\bTOO_LONG\x10\x1f\x12\x13\n" +
-	"\x0fBAD_SLOWER_THAN\x10 \x12\f\n" +
+	"\x0fBAD_SLOWER_THAN\x10 \x12\x10\n" +
+	"\fLONG_MESSAGE\x10!\x12\f\n" +
 	"\bNOT_HELD\x10(\x12\x10\n" +
 	"\fHELD_ALREADY\x10)\x12\x10\n" +
 	"\fHOLD_PENDING\x10*\x12\x10\n" +
@@ -4186,30 +4273,39 @@ const file_agent_proto_rawDesc = "" +
 	"\x17ListBreakpointsResponse\x12>\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x1c.podstep.agent.v1.BreakpointR\vbreakpoints\")\n" +
 	"\x17RemoveBreakpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\"\xdf\x01\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\"\xf9\x01\n" +
 	"\vHoldRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12/\n" +
 	"\x05lease\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x14\n" +
 	"\x05force\x18\x04 \x01(\bR\x05force\x12'\n" +
-	"\x0fwhile_connected\x18\x05 \x01(\bR\x0ewhileConnected\"\x8f\x02\n" +
+	"\x0fwhile_connected\x18\x05 \x01(\bR\x0ewhileConnected\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\"\xa9\x02\n" +
 	"\vStepRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12.\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x1a.podstep.agent.v1.StepModeR\x04mode\x12\x14\n" +
 	"\x05until\x18\x03 \x01(\tR\x05until\x12/\n" +
 	"\x05lease\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12'\n" +
-	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\"V\n" +
+	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\"\x89\x01\n" +
 	"\x0fContinueRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"\\\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\tR\x04step\x12\x15\n" +
+	"\x03uid\x18\x04 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x04_uid\"\\\n" +
 	"\x10ContinueResponse\x126\n" +
 	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10ListHoldsRequest\"W\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"x\n" +
+	"\x10ListHoldsRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x12\x15\n" +
+	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x04_uid\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
 	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xf6\x04\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x90\x05\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -4231,7 +4327,8 @@ const file_agent_proto_rawDesc = "" +
 	"breakpoint\x18\x11 \x01(\rR\n" +
 	"breakpoint\x12\x10\n" +
 	"\x03seq\x18\x12 \x01(\x04R\x03seq\x122\n" +
-	"\x05place\x18\x13 \x01(\v2\x1c.podstep.agent.v1.StackFrameR\x05place\"M\n" +
+	"\x05place\x18\x13 \x01(\v2\x1c.podstep.agent.v1.StackFrameR\x05place\x12\x18\n" +
+	"\amessage\x18\x14 \x01(\tR\amessage\"M\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05timer\x18\x01 \x01(\tR\x05timer\x12-\n" +
 	"\x04left\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04left*g\n" +
@@ -4425,48 +4522,49 @@ var file_agent_proto_depIdxs = []int32{
 	51, // 61: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
 	24, // 62: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	45, // 63: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	45, // 64: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	11, // 65: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	52, // 66: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	51, // 67: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	46, // 68: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	13, // 69: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	21, // 70: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	51, // 71: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 72: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	9,  // 73: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	51, // 74: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	15, // 75: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	25, // 76: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	26, // 77: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	29, // 78: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	31, // 79: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	36, // 80: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	38, // 81: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	39, // 82: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	39, // 83: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	40, // 84: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	41, // 85: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	43, // 86: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	6,  // 87: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	16, // 88: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	14, // 89: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	27, // 90: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	30, // 91: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	33, // 92: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	37, // 93: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	33, // 94: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	45, // 95: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	45, // 96: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	45, // 97: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	42, // 98: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	44, // 99: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	7,  // 100: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	88, // [88:101] is the sub-list for method output_type
-	75, // [75:88] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	24, // 64: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	45, // 65: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	11, // 66: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	52, // 67: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	51, // 68: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	46, // 69: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	13, // 70: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	21, // 71: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	51, // 72: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 73: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	9,  // 74: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	51, // 75: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	15, // 76: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	25, // 77: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	26, // 78: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	29, // 79: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	31, // 80: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	36, // 81: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	38, // 82: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	39, // 83: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	39, // 84: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	40, // 85: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	41, // 86: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	43, // 87: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	6,  // 88: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	16, // 89: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	14, // 90: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	27, // 91: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	30, // 92: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	33, // 93: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	37, // 94: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	33, // 95: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	45, // 96: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	45, // 97: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	45, // 98: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	42, // 99: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	44, // 100: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	7,  // 101: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	89, // [89:102] is the sub-list for method output_type
+	76, // [76:89] is the sub-list for method input_type
+	76, // [76:76] is the sub-list for extension type_name
+	76, // [76:76] is the sub-list for extension extendee
+	0,  // [0:76] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -4487,6 +4585,8 @@ func file_agent_proto_init() {
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
 	}
+	file_agent_proto_msgTypes[35].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[37].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{

@@ -23,6 +23,7 @@ var swept = map[string]struct {
 	"podstep alert":      {args: [][]string{{"alert", "kind=enter", "--file", "TRACE"}, {"alert", "kind=exit", "--file", "TRACE", "-o", "json"}}},
 	"podstep break ls":   {args: [][]string{{"break", "ls", "-o", "yaml"}}},
 	"podstep hold":       {args: [][]string{{"hold", "POD", "--wait", "1s", "--lease", "1s", "-o", "json"}}},
+	"podstep holds":      {args: [][]string{{"holds", "-o", "json"}, {"holds", "POD", "-o", "wide"}}},
 	"podstep step":       {args: [][]string{{"step", "POD", "--wait", "1s"}}},
 	"podstep continue":   {args: [][]string{{"continue", "--all", "-o", "json"}}},
 	"podstep stack":      {args: [][]string{{"stack", "POD"}, {"stack", "POD", "-o", "json"}}},
