@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Cluster is what the API server has of the objects around a pod. Lists have only
@@ -28,6 +29,10 @@ type Cluster struct {
 	Schedulers []string `json:"schedulers,omitempty"`
 	// Candidates are the cluster's nodes, if the pod has none: all, or the first of very many.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Placed are the pods that have a node, if the pod has none and a scheduler refuses nodes; nil: not known.
+	Placed *Placed `json:"placed,omitempty"`
+	// NamespaceLabels are those of all namespaces, if an affinity asks for them; nil: not known.
+	NamespaceLabels map[string]labels.Set `json:"namespaceLabels,omitempty"`
 
 	Claims      []corev1.PersistentVolumeClaim `json:"claims,omitempty"`
 	Volumes     []corev1.PersistentVolume      `json:"volumes,omitempty"`
@@ -77,8 +82,18 @@ type Candidate struct {
 	Name          string         `json:"name"`
 	Unschedulable bool           `json:"unschedulable,omitempty"`
 	Taints        []corev1.Taint `json:"taints,omitempty"`
+	// Labels are nil if they were not read.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Allocatable is what pods may use of it.
 	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+}
+
+// Placed are the pods that have a node and have not ended. Snapshots that were taken together share them.
+type Placed struct {
+	// Pods have only what a scheduler asks for.
+	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Partial reports that there are more pods than these.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Event is one of the API server's events, which may stand for many of its kind.
@@ -126,6 +141,8 @@ type Owner struct {
 	Paused     bool      `json:"paused,omitempty"`
 	Suspended  bool      `json:"suspended,omitempty"`
 	Deleting   bool      `json:"deleting,omitempty"`
+	// Containers are the names of the containers of its pods' template.
+	Containers []string `json:"containers,omitempty"`
 }
 
 // Lacks reports whether an owner has fewer pods than it wants, though nobody stops it.

@@ -55,14 +55,14 @@ func excluded(p *corev1.Pod) []corev1.PodAffinityTerm {
 	return nil
 }
 
-// selectsNamespaces reports whether an affinity that may matter for a pod selects namespaces by their labels.
-func selectsNamespaces(pod *corev1.Pod, in *Cluster) bool {
+// SelectsNamespaces reports whether an affinity of a pod, or an anti-affinity of others, selects namespaces by their labels.
+func SelectsNamespaces(pod *corev1.Pod, others []corev1.Pod) bool {
 	selects := func(t corev1.PodAffinityTerm) bool {
 		s := t.NamespaceSelector
 		return s != nil && len(s.MatchLabels)+len(s.MatchExpressions) > 0
 	}
 	return slices.ContainsFunc(wanted(pod), selects) || slices.ContainsFunc(excluded(pod), selects) ||
-		slices.ContainsFunc(in.Pods, func(p corev1.Pod) bool { return slices.ContainsFunc(excluded(&p), selects) })
+		slices.ContainsFunc(others, func(p corev1.Pod) bool { return slices.ContainsFunc(excluded(&p), selects) })
 }
 
 // topology is a label of nodes with its value.
@@ -158,4 +158,16 @@ func existingAntiAffinity(h *held, n *corev1.Node) *Refusal {
 		}
 	}
 	return nil
+}
+
+// Wanted counts the pods that all terms of a pod's affinity are about, wherever they are.
+func Wanted(pod *corev1.Pod, in *Cluster) (n int) {
+	h := &held{pod: pod, in: in}
+	all := termsOf(pod, wanted(pod))
+	for i := range in.Pods {
+		if h.wantsAll(all, &in.Pods[i]) {
+			n++
+		}
+	}
+	return n
 }

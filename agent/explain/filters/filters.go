@@ -42,8 +42,8 @@ type Cluster struct {
 // Refusal says why one filter refuses the pod on one node.
 type Refusal struct {
 	Filter Filter
-	// Taint is the first one that the pod does not tolerate.
-	Taint *corev1.Taint
+	// Taints are those that the pod does not tolerate.
+	Taints []corev1.Taint
 	// Lacks are the resources that do not suffice.
 	Lacks []Lack
 	// Pods are the pods that are in the way, as indices of Cluster.Pods.
@@ -107,7 +107,7 @@ type held struct {
 
 // Hold holds a pod against each node of a cluster.
 func Hold(pod *corev1.Pod, in *Cluster) []Verdict {
-	h := &held{pod: pod, in: in, onNode: map[string][]int{}, asks: asksOf(pod)}
+	h := &held{pod: pod, in: in, onNode: map[string][]int{}, asks: amountsOf(Asked(pod))}
 	for i := range in.Pods {
 		n := in.Pods[i].Spec.NodeName
 		h.onNode[n] = append(h.onNode[n], i)
@@ -160,7 +160,7 @@ func Unlooked(pod *corev1.Pod, in *Cluster) (out []string) {
 	if len(pod.Spec.ResourceClaims) > 0 {
 		out = append(out, "DynamicResources")
 	}
-	if in.Namespaces == nil && selectsNamespaces(pod, in) {
+	if in.Namespaces == nil && SelectsNamespaces(pod, in.Pods) {
 		out = append(out, "namespaceSelector of InterPodAffinity")
 	}
 	return out

@@ -26,22 +26,22 @@ func named(h *held, n *corev1.Node) *Refusal {
 
 // tainted is TaintToleration.
 func tainted(h *held, n *corev1.Node) *Refusal {
-	if t := Untolerated(h.pod, n); t != nil {
-		return &Refusal{Filter: Taint, Taint: t}
+	if all := Untolerated(h.pod, n); len(all) > 0 {
+		return &Refusal{Filter: Taint, Taints: all}
 	}
 	return nil
 }
 
-// Untolerated returns the first taint of a node that keeps a pod away; nil: the pod tolerates all of them.
-func Untolerated(pod *corev1.Pod, n *corev1.Node) *corev1.Taint {
-	keeps := func(t *corev1.Taint) bool {
-		return t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+// Untolerated returns the taints of a node that keep a pod away, in the order in which the scheduler looks at them.
+func Untolerated(pod *corev1.Pod, n *corev1.Node) (out []corev1.Taint) {
+	for i := range n.Spec.Taints {
+		t := &n.Spec.Taints[i]
+		keeps := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
+		if keeps && !schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, t, false) {
+			out = append(out, *t)
+		}
 	}
-	t, untolerated := schedulinghelper.FindMatchingUntoleratedTaint(klog.Logger{}, n.Spec.Taints, pod.Spec.Tolerations, keeps, false)
-	if !untolerated {
-		return nil
-	}
-	return &t
+	return out
 }
 
 // selected is NodeAffinity, which looks at the node selector, too.

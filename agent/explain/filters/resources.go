@@ -49,10 +49,10 @@ func amount(name corev1.ResourceName, q resource.Quantity) int64 {
 }
 
 func quantity(name corev1.ResourceName, n int64) resource.Quantity {
-	switch name {
-	case corev1.ResourceCPU:
+	switch {
+	case name == corev1.ResourceCPU:
 		return *resource.NewMilliQuantity(n, resource.DecimalSI)
-	case corev1.ResourceMemory, corev1.ResourceEphemeralStorage:
+	case name == corev1.ResourceMemory, name == corev1.ResourceEphemeralStorage, strings.HasPrefix(string(name), corev1.ResourceHugePagesPrefix):
 		return *resource.NewQuantity(n, resource.BinarySI)
 	}
 	return *resource.NewQuantity(n, resource.DecimalSI)
@@ -68,8 +68,9 @@ func isCounted(name corev1.ResourceName) bool {
 		strings.HasPrefix(string(name), corev1.ResourceAttachableVolumesPrefix)
 }
 
-func asksOf(pod *corev1.Pod) amounts {
-	return amountsOf(resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{}))
+// Asked returns how much a pod without a node asks for, as the scheduler counts it.
+func Asked(pod *corev1.Pod) corev1.ResourceList {
+	return resourcehelper.PodRequests(pod, resourcehelper.PodResourcesOptions{})
 }
 
 // Taken returns how much a pod takes of its node, as the scheduler counts it: what it asks for, and while it is resized

@@ -120,7 +120,7 @@ func (a *ask) put(change func(s *evidence.Snapshot)) {
 func (a *ask) node(p *corev1.Pod) {
 	name := p.Spec.NodeName
 	if name == "" {
-		together(a.schedulers, a.candidates)
+		together(a.schedulers, a.candidates, func() { a.placed(p) })
 		return
 	}
 	a.nodeNamed(name)
@@ -170,7 +170,7 @@ func (a *ask) candidates() {
 		for i := range nodes {
 			n := &nodes[i]
 			s.Cluster.Candidates = append(s.Cluster.Candidates, evidence.Candidate{
-				Name: n.Name, Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints, Allocatable: n.Status.Allocatable,
+				Name: n.Name, Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints, Allocatable: n.Status.Allocatable, Labels: shownPart(n).Labels,
 			})
 		}
 	})

@@ -20,6 +20,7 @@ type memo struct {
 	// events are the events of all namespaces, by namespace/kind/name. It is nil if they were
 	// not asked for as a whole.
 	events map[string][]evidence.Event
+	placed placedPods
 }
 
 type remembered struct {

@@ -95,6 +95,11 @@ type ownerHead struct {
 		Completions *int32
 		Paused      bool
 		Suspend     *bool
+		Template    struct {
+			Spec struct {
+				InitContainers, Containers []struct{ Name string }
+			}
+		}
 	}
 	Status struct {
 		Replicas, ReadyReplicas                                     *int32
@@ -120,6 +125,9 @@ func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
 				return
 			}
 		}
+	}
+	for _, c := range append(h.Spec.Template.Spec.InitContainers, h.Spec.Template.Spec.Containers...) {
+		o.Containers = append(o.Containers, c.Name)
 	}
 	set(&o.Wanted, h.Spec.Replicas, h.Status.DesiredNumberScheduled, h.Spec.Completions)
 	var active *int32
