@@ -97,7 +97,7 @@ func reasonsOf(v *filters.Verdict) (n int) {
 
 // background says which nodes are closed to the pod without anything that relates them, and are not among those shown.
 func (k *reckoning) background(shown []*filters.Verdict) probes.Text {
-	var cordoned, tainted []string
+	var cordoned, ill, tainted []string
 	for i := range k.verdicts {
 		v := &k.verdicts[i]
 		if slices.Contains(k.near, v) || slices.Contains(shown, v) || len(k.near) == 0 {
@@ -106,11 +106,13 @@ func (k *reckoning) background(shown []*filters.Verdict) probes.Text {
 		switch closureOf(v) {
 		case byCordon:
 			cordoned = append(cordoned, v.Node.Name)
-		case byIllness, byTaint:
-			tainted = append(tainted, v.Node.Name+" ("+v.Of(filters.Taint).Taints[0].ToString()+")")
+		case byIllness:
+			ill = append(ill, v.Node.Name+" ("+taintsOf(v)+")")
+		case byTaint:
+			tainted = append(tainted, v.Node.Name+" ("+taintsOf(v)+")")
 		}
 	}
-	if len(cordoned)+len(tainted) == 0 {
+	if len(cordoned)+len(ill)+len(tainted) == 0 {
 		return probes.Text{}
 	}
 	few := func(all []string) string {
@@ -123,10 +125,22 @@ func (k *reckoning) background(shown []*filters.Verdict) probes.Text {
 	if len(cordoned) > 0 {
 		parts = append(parts, words.With(words.Text("cordoned: %s", "被隔离：%s"), few(cordoned)))
 	}
+	if len(ill) > 0 {
+		parts = append(parts, words.With(words.Text("not well: %s", "状态不正常：%s"), few(ill)))
+	}
 	if len(tainted) > 0 {
 		parts = append(parts, words.With(words.Text("closed by a taint, and nothing relates the pod to them: %s", "因污点而关闭，且与这个 Pod 无关：%s"), few(tainted)))
 	}
 	return words.Joined(words.Text("; ", "；"), parts...)
+}
+
+// taintsOf names the taints that close a node to the pod.
+func taintsOf(v *filters.Verdict) string {
+	var all []string
+	for _, t := range v.Of(filters.Taint).Taints {
+		all = append(all, t.ToString())
+	}
+	return strings.Join(all, ", ")
 }
 
 // lacksText says what one node lacks, or what it would take.
@@ -151,11 +165,7 @@ func (c *Case) refusalText(k *reckoning, v *filters.Verdict, r *filters.Refusal)
 	case filters.Cordon:
 		return words.Text("is cordoned", "被隔离（cordon）")
 	case filters.Taint:
-		var all []string
-		for i := range r.Taints {
-			all = append(all, r.Taints[i].ToString())
-		}
-		return words.With(words.Text("has the taint %s", "带有污点 %s"), strings.Join(all, ", "))
+		return words.With(words.Text("has the taint %s", "带有污点 %s"), taintsOf(v))
 	case filters.NodeAffinity:
 		return words.Text("does not have the labels", "没有要求的标签")
 	case filters.Ports:

@@ -100,6 +100,7 @@ type Placed struct {
 type Event struct {
 	Kind      string    `json:"kind"` // of the object that it is about
 	Name      string    `json:"name"`
+	Namespace string    `json:"-"` // where it matters: of the object
 	UID       string    `json:"uid,omitempty"`
 	Type      string    `json:"type"` // Normal or Warning
 	Reason    string    `json:"reason"`

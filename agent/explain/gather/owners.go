@@ -22,13 +22,15 @@ func (a *ask) owners(p *corev1.Pod) {
 		if ref == nil {
 			return
 		}
-		o, above, ok := a.owner(ref.APIVersion, ref.Kind, ref.Name)
-		if !ok {
+		if resourceOf(ref.Kind) == "" {
 			return
 		}
+		var o evidence.Owner
+		together(
+			func() { o, refs, _ = a.owner(ref.APIVersion, ref.Kind, ref.Name) },
+			func() { a.eventsOf(ref.Kind, ref.Name) },
+		)
 		a.put(func(s *evidence.Snapshot) { s.Cluster.Owners = append(s.Cluster.Owners, o) })
-		a.eventsOf(o.Kind, o.Name)
-		refs = above
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -26,7 +25,7 @@ const (
 
 // placedPods are the pods that have a node. They are asked for once.
 type placedPods struct {
-	once   sync.Once
+	once   single
 	placed *evidence.Placed
 	err    error
 }
@@ -37,7 +36,7 @@ func (a *ask) placed(p *corev1.Pod) {
 		return
 	}
 	all := &a.memo.placed
-	all.once.Do(func() { all.placed, all.err = readPlaced(a.ctx, a.memo.api) })
+	all.once.do(func() { all.placed, all.err = readPlaced(a.ctx, a.memo.api) })
 	a.put(func(s *evidence.Snapshot) {
 		s.Cluster.Placed = all.placed
 		if all.err == nil {
