@@ -15,7 +15,7 @@ type check func(*Case) []Finding
 
 // checks are all of them, by the stage that they belong to. Their order does not matter.
 var checks = slices.Concat(
-	controllersChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
+	controllersChecks, rolloutChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
 	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks, objectsChecks,
 )
 

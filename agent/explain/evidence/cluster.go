@@ -142,6 +142,19 @@ type Owner struct {
 	Paused     bool      `json:"paused,omitempty"`
 	Suspended  bool      `json:"suspended,omitempty"`
 	Deleting   bool      `json:"deleting,omitempty"`
+	// Strategy is how it replaces its pods: RollingUpdate, Recreate, OnDelete; empty: not known. MaxUnavailable is how many of
+	// its pods may be missing meanwhile, as the object has it; empty: the default.
+	Strategy       string `json:"strategy,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	// Ordered reports that a StatefulSet makes its pods one after the other. Revision is the one that its pods are to have,
+	// and Updated counts those that have it; -1: not known.
+	Ordered  bool   `json:"ordered,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Updated  int32  `json:"updated,omitempty"`
+	// Concurrency is a CronJob's policy, Running are its Jobs that run, and LastScheduled is when it made one last.
+	Concurrency   string    `json:"concurrency,omitempty"`
+	Running       []string  `json:"running,omitempty"`
+	LastScheduled time.Time `json:"lastScheduled,omitzero"`
 	// Containers are the names of the containers of its pods' template.
 	Containers []string `json:"containers,omitempty"`
 }
