@@ -37,7 +37,7 @@ func plugin(f filters.Filter) string {
 	return string(f)
 }
 
-// reasons has a part of what the scheduler says for each of the filters that are parts of one plugin.
+// reasons has a part of what the scheduler answer for each of the filters that are parts of one plugin.
 var reasons = map[filters.Filter]string{
 	filters.PodAffinity: "didn't match pod affinity rules", filters.PodAntiAffinity: "didn't match pod anti-affinity rules",
 	filters.ExistingAntiAffinity: "existing pods anti-affinity rules",
@@ -90,18 +90,18 @@ func (m *made) compare(t *testing.T, refused map[string]int) string {
 			continue
 		}
 		for _, name := range covered {
-			var says *fwk.Status
+			var answer *fwk.Status
 			if !state.GetSkipFilterPlugins().Has(name) {
-				says = all[name].(fwk.FilterPlugin).Filter(ctx, state, m.pod, info)
+				answer = all[name].(fwk.FilterPlugin).Filter(ctx, state, m.pod, info)
 			}
 			ours := refusalsOf(&v, name)
-			if says.IsSuccess() != (len(ours) == 0) {
-				return fmt.Sprintf("%s: %s says %q, podstep %+v", v.Node.Name, name, says.Message(), ours)
+			if answer.IsSuccess() != (len(ours) == 0) {
+				return fmt.Sprintf("%s: %s says %q, podstep %+v", v.Node.Name, name, answer.Message(), ours)
 			}
-			if says.IsSuccess() {
+			if answer.IsSuccess() {
 				continue
 			}
-			if problem := sameReason(says, ours); problem != "" {
+			if problem := sameReason(answer, ours); problem != "" {
 				return v.Node.Name + ": " + problem
 			}
 			if first == "" {
@@ -109,8 +109,8 @@ func (m *made) compare(t *testing.T, refused map[string]int) string {
 			}
 		}
 		got := ""
-		if says := f.RunFilterPlugins(ctx, state, m.pod, info); says != nil {
-			got = says.Plugin()
+		if answer := f.RunFilterPlugins(ctx, state, m.pod, info); answer != nil {
+			got = answer.Plugin()
 		}
 		if got != first || len(v.Refusals) > 0 && plugin(v.Refusals[0].Filter) != first {
 			return fmt.Sprintf("%s: first %s, podstep %+v", v.Node.Name, got, v.Refusals)
@@ -133,9 +133,9 @@ func refusalsOf(v *filters.Verdict, name string) (out []filters.Refusal) {
 }
 
 // sameReason compares the words of a plugin with a refusal.
-func sameReason(says *fwk.Status, ours []filters.Refusal) string {
-	if text := reasons[ours[0].Filter]; !strings.Contains(says.Message(), text) {
-		return fmt.Sprintf("the scheduler says %q, podstep %s", says.Message(), ours[0].Filter)
+func sameReason(answer *fwk.Status, ours []filters.Refusal) string {
+	if text := reasons[ours[0].Filter]; !strings.Contains(answer.Message(), text) {
+		return fmt.Sprintf("the scheduler says %q, podstep %s", answer.Message(), ours[0].Filter)
 	}
 	if ours[0].Filter != filters.Resources {
 		return ""
@@ -148,9 +148,9 @@ func sameReason(says *fwk.Status, ours []filters.Refusal) string {
 		}
 		lacks[text] = true
 	}
-	for _, r := range says.Reasons() {
-		if !lacks[r] || len(says.Reasons()) != len(lacks) {
-			return fmt.Sprintf("the scheduler says %q, podstep %+v", says.Reasons(), ours[0].Lacks)
+	for _, r := range answer.Reasons() {
+		if !lacks[r] || len(answer.Reasons()) != len(lacks) {
+			return fmt.Sprintf("the scheduler says %q, podstep %+v", answer.Reasons(), ours[0].Lacks)
 		}
 	}
 	return ""

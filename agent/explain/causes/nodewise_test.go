@@ -101,9 +101,9 @@ func cmpOr(a, b string) string {
 // nodewiseCases are pods that a scheduler refuses, by what matters for each.
 var nodewiseCases = []struct {
 	name, first string
-	// says and shows have parts of the first finding's sentence and of its evidence; never has what must not be there.
-	says, shows, never []string
-	change             func(*evidence.Snapshot)
+	// sentence and shows have parts of the first finding's sentence and of its evidence. No part of never may be in the sentence.
+	sentence, shows, never []string
+	change                 func(*evidence.Snapshot)
 }{
 	{
 		"its CPU", "scheduling.insufficient",
@@ -238,7 +238,7 @@ func TestNodewise(t *testing.T) {
 				shown += fact.Text + "\n"
 			}
 			t.Logf("%s\n%s\n%s", f.Sentence(words.English), f.Sentence(words.Chinese), shown)
-			for _, part := range test.says {
+			for _, part := range test.sentence {
 				if !strings.Contains(f.Sentence(words.English), part) {
 					t.Errorf("%q is not said", part)
 				}
@@ -265,16 +265,16 @@ func TestNodewise(t *testing.T) {
 func TestContradiction(t *testing.T) {
 	s := manyNodes(func(s *evidence.Snapshot) { s.Pod.Spec.Containers[0] = askedFor("app", "cpu", "1200m") })
 	s.Cluster.Placed.Pods = s.Cluster.Placed.Pods[1:] // the largest one has gone since
-	const says = "Yet podstep reckons that node-1 fits"
+	const yet = "Yet podstep reckons that node-1 fits"
 	r := Explain(s)
-	if f := &r.Findings[0]; !strings.Contains(f.Sentence(words.English), says) || f.Evidence[len(f.Evidence)-1].Where.En != "podstep's reckoning" {
+	if f := &r.Findings[0]; !strings.Contains(f.Sentence(words.English), yet) || f.Evidence[len(f.Evidence)-1].Where.En != "podstep's reckoning" {
 		t.Errorf("%s: %s", f.Cause.ID, f.Sentence(words.English))
 	}
 	if !slices.Contains(ids(r), "scheduling.insufficient") {
 		t.Errorf("found: %v", ids(r))
 	}
 	s.Cluster.Placed = nil // nobody knows
-	if r := Explain(s); strings.Contains(r.Findings[0].Sentence(words.English), says) || !slices.Contains(ids(r), "scheduling.insufficient") {
+	if r := Explain(s); strings.Contains(r.Findings[0].Sentence(words.English), yet) || !slices.Contains(ids(r), "scheduling.insufficient") {
 		t.Errorf("without the pods of the nodes: %v", ids(r))
 	}
 }

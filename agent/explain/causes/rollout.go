@@ -2,7 +2,6 @@ package causes
 
 import (
 	"cmp"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,7 +17,7 @@ import (
 )
 
 // rolloutChecks are the checks of table/controllers.yaml about how owners replace their pods.
-var rolloutChecks = []check{lockedRollout, keptRevision, waitsForDeletion, forbiddenRun}
+var rolloutChecks = []check{lockedRollout, keptRevision, waitsForDeletion, forbiddenRun, retryingJob}
 
 // lockedRollout finds that a Deployment's rollout waits for itself: its new pod finds no node because of an old one, and the
 // old one stays until the new one is ready.
@@ -64,15 +63,19 @@ func noneMayMiss(o *evidence.Owner) bool {
 	return err == nil && n == 0
 }
 
-// isSibling reports whether two pods are of one Deployment: they differ only in the hash of their template.
-func isSibling(a, b *corev1.Pod) bool {
-	plain := func(p *corev1.Pod) map[string]string {
-		out := maps.Clone(p.Labels)
-		delete(out, appsv1.DefaultDeploymentUniqueLabelKey)
-		return out
+// isSibling reports whether an old pod is of the same Deployment as a new one: it has the labels of the new one, and another
+// hash of its template. A pod with a node has further labels, of the node's topology.
+func isSibling(p, old *corev1.Pod) bool {
+	hash := p.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
+	if p.Namespace != old.Namespace || hash == "" || hash == old.Labels[appsv1.DefaultDeploymentUniqueLabelKey] {
+		return false
 	}
-	hash := a.Labels[appsv1.DefaultDeploymentUniqueLabelKey]
-	return a.Namespace == b.Namespace && hash != "" && hash != b.Labels[appsv1.DefaultDeploymentUniqueLabelKey] && maps.Equal(plain(a), plain(b))
+	for key, value := range p.Labels {
+		if key != appsv1.DefaultDeploymentUniqueLabelKey && old.Labels[key] != value {
+			return false
+		}
+	}
+	return true
 }
 
 // keptRevision finds that a StatefulSet keeps a pod of an older revision that never gets ready: it replaces its pods one
@@ -120,4 +123,21 @@ func forbiddenRun(c *Case) []Finding {
 	args["job"] = o.Running[0]
 	text := words.With(words.Text("concurrencyPolicy Forbid, active: %s", "concurrencyPolicy Forbid，正在运行：%s"), strings.Join(o.Running, ", "))
 	return []Finding{c.found("controllers.runForbidden", "", args, Certain, o.LastScheduled, c.object(words.Same(o.Kind+" "+o.Name), text, c.Now))}
+}
+
+// retryingJob finds that the pods of a Job fail, and that it makes another one after its back-off.
+func retryingJob(c *Case) []Finding {
+	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
+		return nil
+	}
+	o := &c.Cluster.Owners[0]
+	over := slices.ContainsFunc(o.Conditions, func(k evidence.Condition) bool {
+		return k.Status == "True" && slices.Contains([]string{"Failed", "FailureTarget", "Complete", "SuccessCriteriaMet"}, k.Type)
+	})
+	if o.Kind != "Job" || over || o.Failed == 0 || !o.Lacks() {
+		return nil
+	}
+	args := c.ownerArgs(o)
+	args["failed"] = strconv.Itoa(int(o.Failed))
+	return []Finding{c.found("controllers.jobRetries", "", args, Certain, c.ownerSince(o), c.object(words.Same(o.Kind+" "+o.Name), words.Same("status.failed: "+args["failed"]), c.Now))}
 }

@@ -100,8 +100,8 @@ func gated(c *Case) []Finding {
 	return []Finding{c.found("scheduling.gated", "", Args{"gates": text}, Certain, c.Since, c.object(words.Same("pods/"+c.Spec.Name+" spec.schedulingGates"), words.Same(text), c.Since))}
 }
 
-// nominated finds for what the node is that a scheduler has chosen: it is being cleared for the pod, or the pod waits for its
-// volumes or devices there.
+// nominated finds why a pod with a chosen node is not bound to it: the scheduler clears the node for the pod, or the pod waits
+// for its volumes or devices there.
 func nominated(c *Case) []Finding {
 	if c.Phase != Unscheduled || c.Spec.Status.NominatedNodeName == "" {
 		return nil

@@ -142,6 +142,9 @@ func (h *ownerHead) rollout(o *evidence.Owner) {
 	}
 	o.Ordered = o.Kind == "StatefulSet" && h.Spec.PodManagementPolicy != "Parallel"
 	o.Revision, o.Updated, o.Concurrency = h.Status.UpdateRevision, -1, h.Spec.ConcurrencyPolicy
+	if h.Status.ObservedGeneration > 0 && o.Strategy != "" {
+		o.Updated = 0 // the API server leaves a zero out
+	}
 	for _, n := range []*int32{h.Status.UpdatedReplicas, h.Status.UpdatedNumberScheduled} {
 		if n != nil {
 			o.Updated = *n

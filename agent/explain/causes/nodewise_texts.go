@@ -4,9 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,17 +30,17 @@ var stop = words.Text(".", "。")
 // showNodes adds to the first finding what the nearest nodes lack, which nodes are in the background, and where podstep
 // and the scheduler differ.
 func (c *Case) showNodes(k *reckoning, f *Finding) {
-	var said []probes.Text
+	var sentence []probes.Text
 	near := k.nearest()
 	for i, v := range near {
 		text := c.lacksText(k, v)
 		f.Evidence = append(f.Evidence, c.object(words.Same("nodes/"+v.Node.Name), text, c.Now))
 		if i < maxNearest {
-			said = append(said, words.Joined(words.Same(" "), words.Same(v.Node.Name), text))
+			sentence = append(sentence, words.Joined(words.Same(" "), words.Same(v.Node.Name), text))
 		}
 	}
-	if len(said) > 0 {
-		f.More = append(f.More, words.Joined(words.Same(""), words.Joined(words.Text("; ", "；"), said...), stop))
+	if len(sentence) > 0 {
+		f.More = append(f.More, words.Joined(words.Same(""), words.Joined(words.Text("; ", "；"), sentence...), stop))
 	}
 	if text := k.background(near); text.En != "" {
 		f.Evidence = append(f.Evidence, c.object(words.Text("other nodes", "其他节点"), text, c.Now))
@@ -246,7 +244,7 @@ func (k *reckoning) names(pods []int) string {
 	return strings.Join(out, ", ")
 }
 
-// whyDemanded says what it is that no node offers, or why a topology counts.
+// whyDemanded names what no node offers, or says why a topology counts.
 func (c *Case) whyDemanded(k *reckoning, f filters.Filter) probes.Text {
 	switch f {
 	case filters.NodeAffinity:
@@ -328,7 +326,7 @@ func (k *reckoning) volumeText() probes.Text {
 		if slices.ContainsFunc(k.verdicts, func(v filters.Verdict) bool { return v.Of(filters.VolumeNode) == nil }) {
 			return text
 		}
-		return words.Joined(words.Text(" ", ""), text, words.Text("There is no such node: its data is lost or elsewhere.", "没有这样的节点：数据已丢失或在别处。"))
+		return words.Joined(words.Same(""), text, words.Text(" There is no such node: its data is lost or elsewhere.", "没有这样的节点：数据已丢失或在别处。"))
 	}
 	return probes.Text{}
 }
@@ -369,83 +367,4 @@ func (k *reckoning) emptiestText() probes.Text {
 			"%s=%s 参与计数，尽管其中的节点都不接受这个 Pod：%s。设置 nodeTaintsPolicy: Honor 后，带这类污点的节点不再参与计数。"), at.Key, at.LeastAt, strings.Join(closed, ", "))
 	}
 	return probes.Text{}
-}
-
-// difference says where the counts of a scheduler's message are not those that podstep reckons; empty: nowhere. Only the
-// filters count that podstep looks at.
-func (c *Case) difference(k *reckoning) probes.Text {
-	if len(k.unlooked) > 0 {
-		return probes.Text{}
-	}
-	said, reckoned := map[string]int{}, map[string]int{}
-	for _, r := range k.reasons {
-		said[reasonClass(r.text)] += r.nodes
-	}
-	for i := range k.verdicts {
-		if all := k.verdicts[i].Refusals; len(all) > 0 {
-			for _, class := range classesOf(&all[0]) {
-				reckoned[class]++
-			}
-		}
-	}
-	var parts []probes.Text
-	for _, class := range slices.Sorted(maps.Keys(merged(said, reckoned))) {
-		if said[class] != reckoned[class] && class != "" {
-			parts = append(parts, words.With(words.Text("%s: the scheduler says %s, podstep %s", "%s：调度器说 %s，podstep 算得 %s"), class, strconv.Itoa(said[class]), strconv.Itoa(reckoned[class])))
-		}
-	}
-	if len(parts) == 0 {
-		return probes.Text{}
-	}
-	return words.Joined(words.Text("; ", "；"), append(parts, words.Text("nodes or pods have changed since, or a filter of this cluster differs", "此后节点或 Pod 有变化，或者这个集群的过滤器不同"))...)
-}
-
-func merged(a, b map[string]int) map[string]int {
-	out := maps.Clone(a)
-	maps.Copy(out, b)
-	return out
-}
-
-// reasonWords are the words of the scheduler for the reasons of its filters.
-var reasonWords = []struct {
-	filter filters.Filter
-	words  *regexp.Regexp
-}{
-	{filters.Cordon, regexp.MustCompile(`were unschedulable`)},
-	{filters.Taint, regexp.MustCompile(`untolerated taint|that the pod didn't tolerate`)},
-	{filters.NodeAffinity, regexp.MustCompile(`didn't match Pod's node affinity|didn't satisfy plugin\(s\) \[NodeAffinity\]`)},
-	{filters.Ports, regexp.MustCompile(`didn't have free ports`)},
-	{filters.VolumeNode, regexp.MustCompile(`didn't match PersistentVolume's node affinity|volume node affinity conflict`)},
-	{filters.VolumeZone, regexp.MustCompile(`no available volume zone`)},
-	{filters.Spread, regexp.MustCompile(`pod topology spread constraints`)},
-	{filters.PodAffinity, regexp.MustCompile(`didn't match pod affinity rules`)},
-	{filters.PodAntiAffinity, regexp.MustCompile(`didn't match pod anti-affinity rules`)},
-	{filters.ExistingAntiAffinity, regexp.MustCompile(`existing pods anti-affinity rules`)},
-}
-
-// reasonClass returns the class of a scheduler's reason: the filter, or the resource; empty: podstep does not know it.
-func reasonClass(text string) string {
-	if m := insufficient.FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	if text == "Too many pods" {
-		return string(corev1.ResourcePods)
-	}
-	for _, r := range reasonWords {
-		if r.words.MatchString(text) {
-			return string(r.filter)
-		}
-	}
-	return ""
-}
-
-// classesOf returns the classes under which the scheduler counts a node that a filter refuses.
-func classesOf(r *filters.Refusal) (out []string) {
-	if r.Filter != filters.Resources {
-		return []string{string(r.Filter)}
-	}
-	for _, l := range r.Lacks {
-		out = append(out, string(l.Resource))
-	}
-	return out
 }
