@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -171,10 +172,10 @@ func (a *manyAnswer) count(s *evidence.Snapshot, r *causes.Report) {
 	}
 }
 
-// sameCause returns a key that is equal for findings that differ only in the pod, and in what it asks for.
+// sameCause returns a key that is equal for findings that differ only in the pod, and in what the nearest nodes lack for it.
 func sameCause(f *causes.Finding) string {
 	plain := *f
-	plain.More = nil
+	plain.Nearest = probes.Text{}
 	return f.Cause.ID + "|" + strings.ReplaceAll(plain.Sentence(words.English), f.Args["pod"], "")
 }
 

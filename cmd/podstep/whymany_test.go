@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -118,5 +119,21 @@ func TestReach(t *testing.T) {
 	}
 	if len(a.unseen) != 1 || !strings.Contains(a.unseen[0].What, "events of namespace shop (+1)") {
 		t.Errorf("unseen: %+v", a.unseen)
+	}
+}
+
+// TestDemands: pods that demand different things of the nodes are not one group, and those that differ only in the nearest
+// node are.
+func TestDemands(t *testing.T) {
+	now := time.Now()
+	add := func(name, more, nearest string) *causes.Finding {
+		return &causes.Finding{
+			Cause: causes.Named("scheduling.nodeAffinity"), Confidence: causes.Certain, Since: now,
+			Args: causes.Args{"pod": name, "count": "1", "nodes": "4"}, More: []probes.Text{words.Same(more)}, Nearest: words.Same(nearest),
+		}
+	}
+	one, same, other := add("a", "No node has x.", "n1 lacks 1."), add("b", "No node has x.", "n1 lacks 2."), add("c", "No node has y.", "")
+	if sameCause(one) != sameCause(same) || sameCause(one) == sameCause(other) {
+		t.Errorf("%q, %q, %q", sameCause(one), sameCause(same), sameCause(other))
 	}
 }

@@ -40,7 +40,7 @@ func (c *Case) showNodes(k *reckoning, f *Finding) {
 		}
 	}
 	if len(sentence) > 0 {
-		f.More = append(f.More, words.Joined(words.Same(""), words.Joined(words.Text("; ", "；"), sentence...), stop))
+		f.Nearest = words.Joined(words.Same(""), words.Joined(words.Text("; ", "；"), sentence...), stop)
 	}
 	if text := k.background(near); text.En != "" {
 		f.Evidence = append(f.Evidence, c.object(words.Text("other nodes", "其他节点"), text, c.Now))

@@ -171,8 +171,10 @@ type Finding struct {
 	Next     time.Time
 	Tries    int
 	Evidence []Evidence
-	// More are sentences that follow the cause's own: what this pod or these nodes have of it.
-	More []probes.Text
+	// More are sentences that follow the cause's own, such as which label no node has. Nearest is the last one: what the
+	// nearest nodes lack; empty: not known.
+	More    []probes.Text
+	Nearest probes.Text
 	// Nodes is how many nodes a scheduler refuses for this cause; 0: no scheduler refuses any
 	// for it. Of two causes of one rank, the one with more nodes comes first.
 	Nodes int
@@ -199,10 +201,10 @@ type Evidence struct {
 // in them.
 func (f *Finding) Title(l words.Lang) string { return f.in(l, f.Cause.Title) }
 
-// Sentence is the cause in one sentence, with what More adds.
+// Sentence is the cause in one sentence, with what More and Nearest add.
 func (f *Finding) Sentence(l words.Lang) string {
 	out := []string{f.in(l, f.Cause.Text)}
-	for _, t := range f.More {
+	for _, t := range append(slices.Clone(f.More), f.Nearest) {
 		out = append(out, words.OneLine(words.Cut(l.In(t), maxMore)))
 	}
 	return l.Sentences(out...)
