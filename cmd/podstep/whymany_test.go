@@ -132,7 +132,7 @@ func TestDemands(t *testing.T) {
 			Args: causes.Args{"pod": name, "count": "1", "nodes": "4"}, More: []probes.Text{words.Same(more)}, Nearest: words.Same(nearest),
 		}
 	}
-	one, same, other := add("a", "No node has x.", "n1 lacks 1."), add("b", "No node has x.", "n1 lacks 2."), add("c", "No node has y.", "")
+	one, same, other := add("pod-a", "No node has x.", "n1 lacks 1."), add("pod-b", "No node has x.", "n1 lacks 2."), add("pod-c", "No node has y.", "")
 	if sameCause(one) != sameCause(same) || sameCause(one) == sameCause(other) {
 		t.Errorf("%q, %q, %q", sameCause(one), sameCause(same), sameCause(other))
 	}
