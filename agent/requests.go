@@ -98,6 +98,7 @@ func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.
 	a := s.agent
 	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.forPod(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.stats(out)
+	out.Record = a.RecordDir()
 	return out, nil
 }
 

@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -159,7 +160,10 @@ func (w *Writer) Flush() error {
 }
 
 // Close writes what is kept and the end mark, and closes the file. It returns the first error of writing.
-func (w *Writer) Close() error {
+func (w *Writer) Close() error { return w.CloseWith(nil) }
+
+// CloseWith is Close for a trace with a footer, which ReadFooter finds without reading the trace. A nil footer is none.
+func (w *Writer) CloseWith(footer []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -168,7 +172,12 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.late.Stop()
 	w.flush()
-	w.write(w.packer.pack(block{kind: endBlock}, nil))
+	var place []byte
+	if footer != nil {
+		place = binary.LittleEndian.AppendUint64(nil, uint64(w.size))
+		w.write(w.packer.pack(block{kind: footerBlock}, footer))
+	}
+	w.write(w.packer.pack(block{kind: endBlock}, place))
 	if f, ok := w.out.(interface{ Sync() error }); ok && w.err == nil {
 		// Pipes and the like cannot be synced, and need not be.
 		_ = f.Sync()
@@ -179,6 +188,15 @@ func (w *Writer) Close() error {
 		}
 	}
 	return w.err
+}
+
+// Abandon ends the trace as it is, after an error: without what is kept and the end mark. It leaves the file open.
+func (w *Writer) Abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.late.Stop()
+	w.pending, w.pods, w.flags = 0, 0, 0
 }
 
 // Events returns how many events have been written.

@@ -60,7 +60,7 @@ for in the first and B in the second.`,
 		},
 	}
 	flags.podName.add(cmd)
-	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this `FILE`, a trace or a kubelet's log, not at the agent; twice: one for each pod")
+	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this `FILE`, a trace, a record directory or a kubelet's log, not at the agent; twice: one for each pod")
 	flags.logs.add(cmd, "one more log `FILE` of the same node, if the FILE of --trace is a log, too")
 	flags.part.add(cmd, "part", "", "the part of their stories that is compared")
 	flags.out.add(cmd, "json")
@@ -145,6 +145,7 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 }
 
 func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
+	logs.past = pastChoice{pods: sel, context: true}
 	r, err := a.openLogs(ctx, logs, path)
 	if err != nil {
 		return nil, openError(err)

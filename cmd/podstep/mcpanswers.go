@@ -119,7 +119,7 @@ func (o *oncall) states(ctx context.Context, a *app, r *recording, sel *agentpb.
 			return nil, nil, err
 		}
 		defer open.Close()
-		t, err := gather.ReadRecording(r.name, open)
+		t, err := gather.ReadRecording(r.name, open, time.Time{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -6,10 +6,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
@@ -124,23 +126,26 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if f.trace != "" {
 		names = []string{f.trace}
 	}
-	f.logFiles.kubeFlags = f.from.kubeFlags
-	r, err := a.openLogs(ctx, &f.logFiles, names...)
-	if err != nil {
-		return nil, err
+	var sel *agentpb.PodSelector
+	var err error
+	if arg != "" {
+		if sel, err = f.name.one(arg); err != nil {
+			return nil, err
+		}
 	}
-	defer r.Close()
+	if len(f.logFiles.logs) == 0 {
+		if names, err = a.orRecordDir(ctx, names); err != nil {
+			return nil, err
+		}
+	}
+	f.logFiles.kubeFlags = f.from.kubeFlags
 	from := nameOfLogs(append(names, f.logFiles.logs...))
-	t, err := gather.ReadRecording(from, r)
+	t, err := a.readPast(ctx, &f.logFiles, &f.at, sel, from, names)
 	if err != nil {
 		return nil, err
 	}
 	if arg == "" {
 		return func(context.Context) (whyAnswer, error) { return newManyAnswer(t.All()), nil }, nil
-	}
-	sel, err := f.name.one(arg)
-	if err != nil {
-		return nil, err
 	}
 	return func(context.Context) (whyAnswer, error) {
 		found := t.Named(sel.Namespace, sel.Name)
@@ -152,6 +157,26 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 		}
 		return nil, errSeveral(found)
 	}, nil
+}
+
+// readPast reads what recordings have of a moment. sel chooses the pods; nil: all.
+func (a *app) readPast(ctx context.Context, logs *logFlags, flag *atFlag, sel *agentpb.PodSelector, from string, names []string) (*gather.Trace, error) {
+	at, err := flag.time()
+	if err != nil {
+		return nil, err
+	}
+	logs.past = pastChoice{pods: sel, at: at, state: true}
+	r, err := a.openLogs(ctx, logs, names...)
+	if err != nil {
+		return nil, openError(err)
+	}
+	defer r.Close()
+	if n, is := r.(*noted); is && !at.IsZero() {
+		if _, recorded := n.Recorded(at); !recorded {
+			at = time.Time{} // nobody saw what lasted until then
+		}
+	}
+	return gather.ReadRecording(from, r, at)
 }
 
 func (g *gatherer) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {
