@@ -57,7 +57,6 @@ func cleanAnswer(answer any) any {
 // way.
 func Clean[M proto.Message](m M) M { return cleanAnswer(m).(M) }
 
-
 func isClean(m protoreflect.Message) (clean bool) {
 	clean = true
 	eachText(m, func(s string, _ func(string)) { clean = clean && redact.Text(s) == s })
