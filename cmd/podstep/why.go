@@ -100,7 +100,9 @@ be found out, and 2 if the command line is wrong.`,
 }
 
 // recorded reports whether a recording is asked, and nothing else.
-func (f *whyFlags) recorded() bool { return f.trace != "" || len(f.logFiles.logs) > 0 || f.at.text != "" }
+func (f *whyFlags) recorded() bool {
+	return f.trace != "" || len(f.logFiles.logs) > 0 || f.at.text != ""
+}
 
 // explain answers for what the command line names.
 func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {

@@ -13,8 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockSize is the most that the file with the lock takes.
-const lockSize = 32
+const (
+	// lockSize is the most that the file with the lock takes.
+	lockSize = 32
+
+	lockTries = 5
+	lockPause = 20 * time.Millisecond
+)
 
 // dir is a record directory that this podstep has locked.
 type dir struct {
@@ -41,6 +46,10 @@ func openDir(path string, keep int64, used *atomic.Int64) (*dir, error) {
 	if info.Mode().Perm()&0o022 != 0 {
 		return nil, &DirError{path, fmt.Sprintf("others than its owner may write to it (its mode is %s); name a new directory, or chmod 700 it", info.Mode().Perm())}
 	}
+	// A directory that somebody has made for podstep, such as the kubelet for a volume, is podstep's alone from here on.
+	if entries, err := os.ReadDir(path); err == nil && len(entries) == 0 && info.Mode().Perm() != 0o700 {
+		_ = os.Chmod(path, 0o700) // the files in it are the owner's alone in any case
+	}
 	d := &dir{path: path, keep: keep, used: used}
 	if err := d.takeLock(); err != nil {
 		return nil, err
@@ -63,7 +72,13 @@ func (d *dir) takeLock() error {
 	if err != nil {
 		return fmt.Errorf("lock the record directory: %w", err)
 	}
-	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	// A reader that looks whether it is locked has it for a moment.
+	for try := 0; ; try++ {
+		if err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); !errors.Is(err, unix.EWOULDBLOCK) || try == lockTries {
+			break
+		}
+		time.Sleep(lockPause)
+	}
 	if errors.Is(err, unix.EWOULDBLOCK) {
 		by := make([]byte, lockSize)
 		n, _ := f.Read(by)
@@ -80,6 +95,16 @@ func (d *dir) takeLock() error {
 		_, _ = f.WriteString(strconv.Itoa(os.Getpid()) + "\n")
 	}
 	return nil
+}
+
+// isWritten reports whether a podstep of this machine records to a directory now.
+func isWritten(path string) bool {
+	f, err := os.Open(filepath.Join(path, lockName))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	return errors.Is(unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB), unix.EWOULDBLOCK)
 }
 
 func (d *dir) close() error {

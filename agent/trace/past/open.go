@@ -29,6 +29,14 @@ type Choice struct {
 	Node string
 }
 
+// selection says in words which pods are chosen.
+func (c *Choice) selection() string {
+	if c.Pods == nil {
+		return "all pods"
+	}
+	return c.Pods.Written()
+}
+
 // Span is a time for which something was recorded: of one run of an agent.
 type Span struct{ From, To time.Time }
 
@@ -97,6 +105,9 @@ func Open(path string, c Choice) (*Recording, error) {
 	}
 	runs := runsOf(parts)
 	has := spans(runs)
+	if n := len(has); n > 0 && isWritten(path) {
+		has[n-1].To = time.Now()
+	}
 	if runs = c.choose(runs); len(runs) == 0 {
 		return nil, &NothingError{path, c, has}
 	}

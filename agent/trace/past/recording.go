@@ -40,7 +40,7 @@ func (r *Recording) readHeaders() error {
 		t, info := m.add(h.Info)
 		r.tables = append(r.tables, t)
 		copied := *h
-		copied.Info, copied.Selection = info, "what podstep recorded"
+		copied.Info, copied.Selection = info, r.choice.selection()
 		r.headers = append(r.headers, &copied)
 	}
 	if !r.choice.Since.IsZero() && r.choice.Since.After(r.headers[0].Began) {
@@ -82,10 +82,13 @@ func (r *Recording) Notes() []string { return r.notes }
 // Has returns the times for which something was recorded, each of one run of an agent.
 func (r *Recording) Has() []Span { return r.has }
 
+// slack is for how long after its last event a run counts as recorded: podstep may have been killed before it wrote.
+const slack = 2 * time.Second
+
 // Recorded reports whether an agent recorded at a time. If none did, it returns when one recorded last before.
 func (r *Recording) Recorded(at time.Time) (last time.Time, is bool) {
 	for _, s := range r.has {
-		if !at.Before(s.From) && !at.After(s.To) {
+		if !at.Before(s.From) && !at.After(s.To.Add(slack)) {
 			return at, true
 		}
 		if s.To.Before(at) {
@@ -142,9 +145,9 @@ func (r *Recording) endSegment(err error) error {
 	case errors.Is(err, io.EOF):
 	case !errors.As(err, &fault):
 		return err
-	case !r.isLast():
-		r.notes = append(r.notes, fmt.Sprintf("%s: %v; its writer was ended, or the node lost its power", r.part.path, fault))
-	case !fault.Unfinished && !r.part.torn:
+	case fault.Unfinished, r.isLast() && r.part.torn:
+		// Its writer was killed, or still writes. If there is more, the story says what is missing.
+	default:
 		r.notes = append(r.notes, fmt.Sprintf("%s: %v", r.part.path, fault))
 	}
 	r.merge.endSegment()
