@@ -110,8 +110,8 @@ func (h *history) shorten(carried int) {
 	}
 }
 
-// carried returns all that a shortened story has, as one piece: its first events, its last events, and what of the
-// others is needed to understand them.
+// carried returns all that a shortened story has, as one piece: its first events, its last events, and those of the
+// others that are needed to understand them.
 func (r *storyReader) carried(h *history) (out []byte) {
 	var all [][]byte
 	for r.openNext(h) {

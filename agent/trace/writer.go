@@ -31,6 +31,7 @@ type Writer struct {
 	encoder encoder
 	payload []byte
 	late    *time.Timer
+	wait    time.Duration // from a block's first event until it is written
 
 	flags   byte // of the block that is being filled
 	pending uint32
@@ -93,7 +94,7 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{out: out, packer: p, encoder: encoder{model: newModel()}, flags: freshFlag}
+	w := &Writer{out: out, packer: p, encoder: encoder{model: newModel()}, flags: freshFlag, wait: blockTime}
 	w.late = time.AfterFunc(time.Hour, w.flushLate)
 	w.late.Stop()
 	head, err := h.pack(p)
@@ -102,6 +103,14 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	}
 	w.write(head)
 	return w, w.err
+}
+
+// Wait sets how long an event waits at most until it is written; without it that is a second. The longer, the smaller
+// the file.
+func (w *Writer) Wait(most time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wait = most
 }
 
 // Add writes a batch, or keeps it for a moment. An error may be of this batch or of an earlier one. After it, the trace
@@ -131,7 +140,7 @@ func (w *Writer) Add(b *agentpb.Batch) error {
 		w.bytes += len(raw)
 	}
 	if !w.empty() {
-		w.late.Reset(blockTime)
+		w.late.Reset(w.wait)
 	}
 	return w.err
 }

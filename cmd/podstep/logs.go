@@ -26,7 +26,7 @@ type logFlags struct {
 	zone         string
 	node         string
 	since, until string
-	// past is what of a recording is wanted.
+	// past chooses the part of a recording that is wanted.
 	past pastChoice
 	// kubeFlags say where the logs of a node on another machine are asked for.
 	kubeFlags

@@ -48,7 +48,7 @@ func (a *app) orRecordDir(ctx context.Context, names []string) ([]string, error)
 	return []string{dir}, err
 }
 
-// pastChoice says what of a recording is read, besides the time.
+// pastChoice chooses the part of a recording that is read, besides the time.
 type pastChoice struct {
 	pods *agentpb.PodSelector // nil: all
 	// at is the moment that is asked about; zero: the end.

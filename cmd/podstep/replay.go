@@ -27,13 +27,7 @@ type replayFlags struct {
 	out    format
 }
 
-func (a *app) replay() *cobra.Command {
-	var flags replayFlags
-	var ui uiFlags
-	cmd := &cobra.Command{
-		Use:   "replay [FILE|DIR|POD]... [--since TIME] [--until TIME] [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
-		Short: "Look at a recorded trace, or at logs",
-		Long: `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
+const replayLong = `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
 JSON, as a file or as journalctl prints it, and containerd's beside it. Logs may be
 packed with gzip, zstd or xz; "-" is the standard input. node/NAME stands for the logs
 that the kubelet of that node serves through the API server. It needs no agent.
@@ -49,7 +43,15 @@ of each pod's worker with most of their steps. docs/log.md has a table.
 At a terminal it opens the screen, with a clock: Space plays, "," and "." go from
 event to event. With --plain, -o or --follow, and where there is no terminal, it
 prints the events as podstep trace does. If the file is cut short or damaged,
-podstep shows what comes before that place; the exit code is then 1.`,
+podstep shows what comes before that place; the exit code is then 1.`
+
+func (a *app) replay() *cobra.Command {
+	var flags replayFlags
+	var ui uiFlags
+	cmd := &cobra.Command{
+		Use:   "replay [FILE|DIR|POD]... [--since TIME] [--until TIME] [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
+		Short: "Look at a recorded trace, or at logs",
+		Long:  replayLong,
 		Example: `  podstep replay web.podstep
   podstep replay web.podstep --filter 'step~cri.* slow>1s'
   podstep replay web.podstep -o json | jq -c 'select(.error) | [.step, .error]'

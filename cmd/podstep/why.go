@@ -32,12 +32,7 @@ type whyFlags struct {
 	at       atFlag
 }
 
-func (a *app) why() *cobra.Command {
-	var f whyFlags
-	cmd := &cobra.Command{
-		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [--watch] [-o json|yaml]",
-		Short: "Why a pod is stuck",
-		Long: `Finds out why a pod is stuck, and names the cause with its evidence, the timer
+const whyLong = `Finds out why a pod is stuck, and names the cause with its evidence, the timer
 that runs, and what to do next.
 
 It asks whatever it can reach: the API server, with the credentials that kubectl
@@ -63,7 +58,14 @@ answer is that of the events alone; nothing else is asked.
 what looks like a secret.
 
 The exit code is 0 when nothing is wrong, 3 when something is, 1 when that cannot
-be found out, and 2 if the command line is wrong.`,
+be found out, and 2 if the command line is wrong.`
+
+func (a *app) why() *cobra.Command {
+	var f whyFlags
+	cmd := &cobra.Command{
+		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [--watch] [-o json|yaml]",
+		Short: "Why a pod is stuck",
+		Long:  whyLong,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
   podstep why node/worker-1

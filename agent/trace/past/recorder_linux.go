@@ -21,7 +21,10 @@ const (
 	carriedSize = 2 << 20
 	// syncEvery is how often what was written is brought to the disk: a power cut costs at most so much.
 	syncEvery = 5 * time.Second
-	tick      = time.Second
+	// writeEvery is how long an event waits for others, with which it takes less room. If podstep is killed, so much is
+	// lost.
+	writeEvery = 2 * time.Second
+	tick       = time.Second
 	// After an error podstep waits before it tries again, each time twice as long.
 	firstPause = time.Second
 	mostPause  = time.Minute
@@ -140,7 +143,7 @@ func Start(o Options) (*Recorder, error) {
 	select {
 	case <-r.begun:
 	case <-time.After(startWait):
-		r.say("%s does not answer; podstep goes on without it, and records when it does", o.Dir)
+		r.report("%s does not answer; podstep goes on without it, and records when it does", o.Dir)
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -184,8 +187,8 @@ func (r *Recorder) Stats() Stats {
 	return s
 }
 
-// say prints a line, or drops it if nobody reads them.
-func (r *Recorder) say(format string, args ...any) {
+// report prints a line, or drops it if nobody reads them.
+func (r *Recorder) report(format string, args ...any) {
 	select {
 	case r.lines <- fmt.Sprintf(format, args...):
 	default:
@@ -232,7 +235,7 @@ func (r *Recorder) works(first bool) {
 	r.failing = nil
 	r.mu.Unlock()
 	if failed != nil {
-		r.say("podstep records to %s again; %d events were lost", r.o.Dir, r.Stats().Dropped)
+		r.report("podstep records to %s again; %d events were lost", r.o.Dir, r.Stats().Dropped)
 	}
 	if first {
 		close(r.begun)
@@ -252,7 +255,7 @@ func (r *Recorder) fails(err error, first bool) {
 	fatal := r.fatal
 	r.mu.Unlock()
 	if !again && fatal == nil {
-		r.say("podstep cannot record, and tries again: %v", err)
+		r.report("podstep cannot record, and tries again: %v", err)
 	}
 	if first {
 		close(r.begun)

@@ -290,7 +290,7 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-const blockTimeOfWriter = time.Second
+const blockTimeOfWriter = writeEvery
 
 // TestHang: a disk that does not answer holds up neither the events, nor the statistics, nor the end.
 func TestHang(t *testing.T) {

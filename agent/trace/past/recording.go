@@ -83,7 +83,7 @@ func (r *Recording) Notes() []string { return r.notes }
 func (r *Recording) Has() []Span { return r.has }
 
 // slack is for how long after its last event a run counts as recorded: podstep may have been killed before it wrote.
-const slack = 2 * time.Second
+const slack = 5 * time.Second
 
 // Recorded reports whether an agent recorded at a time. If none did, it returns when one recorded last before.
 func (r *Recording) Recorded(at time.Time) (last time.Time, is bool) {

@@ -44,6 +44,7 @@ func (r *Recorder) begin(d *dir, tap Tap) (*segment, error) {
 	if s.w, err = trace.NewWriter(out, h); err != nil {
 		return nil, errors.Join(err, out.Close(), out.removeIfEmpty(0))
 	}
+	s.w.Wait(writeEvery)
 	for b := tap.Carried(); b != nil; b = tap.Carried() {
 		s.index.add(b)
 		if err := s.write(b); err != nil {
