@@ -11,12 +11,12 @@ var swept = map[string]struct {
 	args [][]string
 	why  string
 }{
-	"podstep pods":       {args: [][]string{{"pods"}, {"pods", "-o", "wide"}, {"pods", "-o", "json"}, {"pods", "-o", "yaml"}}},
+	"podstep pods":       {args: [][]string{{"pods"}, {"pods", "-o", "wide"}, {"pods", "-o", "json"}, {"pods", "-o", "yaml"}, {"pods", "--trace", "TRACE", "-o", "wide"}}},
 	"podstep trace":      {args: [][]string{{"trace", "POD", "--for", "1s"}, {"trace", "POD", "--for", "1s", "-o", "wide"}, {"trace", "--node", "--for", "1s", "-o", "json"}}},
 	"podstep replay":     {args: [][]string{{"replay", "TRACE", "--plain"}, {"replay", "TRACE", "--plain", "-o", "json"}}},
 	"podstep export":     {why: "exports runs it"},
 	"podstep compare":    {why: "exports runs it"},
-	"podstep why":        {args: [][]string{{"why", "POD"}, {"why", "POD", "-o", "yaml"}, {"why", "-A"}}},
+	"podstep why":        {args: [][]string{{"why", "POD"}, {"why", "POD", "-o", "yaml"}, {"why", "-A"}, {"why", "POD", "--trace", "TRACE", "-o", "json"}}},
 	"podstep doctor":     {args: [][]string{{"doctor"}, {"doctor", "-o", "json"}, {"doctor", "-o", "yaml"}}},
 	"podstep steps":      {args: [][]string{{"steps", "--agent"}, {"steps", "-o", "json"}}},
 	"podstep top":        {args: [][]string{{"top", "-o", "json"}, {"top", "-o", "wide"}, {"top", "POD", "-o", "yaml"}, {"top", "--trace", "TRACE", "-o", "json"}}},

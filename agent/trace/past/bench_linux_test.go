@@ -196,69 +196,76 @@ func BenchmarkPace(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// BenchmarkAsk measures questions to a directory of about 1 GiB: what one pod was doing at a moment, and an hour of it.
+// BenchmarkAsk measures questions to a directory of a GiB: an hour of one pod, and what it was doing at a moment. The
+// last hours are of a real node's events; the segments before them are copies of the first of these.
 func BenchmarkAsk(b *testing.B) {
-	dir := os.Getenv("PODSTEP_BENCH_RECORD")
-	if dir == "" {
-		dir = b.TempDir()
+	dir := b.TempDir()
+	fillUp(b, dir)
+	parts, _, err := survey(dir)
+	if err != nil {
+		b.Fatal(err)
+	}
+	last := parts[len(parts)-1]
+	end, run := wall(last.Last), runsOf(parts)
+	pod := &agentpb.PodSelector{Namespace: last.Pods[0].Namespace, Name: last.Pods[0].Name}
+	b.ReportMetric(float64(len(parts)), "segments")
+	b.ReportMetric(float64(len(run)), "runs")
+	for range b.N {
+		began := time.Now()
+		if _, _, err := survey(dir); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "s/indexes")
+		ask(b, dir, "at", Choice{Until: end.Add(-90 * time.Minute), Back: time.Hour, LastRun: true, Context: true, Pods: pod})
+		ask(b, dir, "lastHour", Choice{Since: end.Add(-time.Hour), Pods: pod})
+	}
+	b.ReportMetric(0, "ns/op")
+}
+
+func ask(b *testing.B, dir, name string, c Choice) {
+	b.Helper()
+	began, events := time.Now(), 0
+	r, err := Open(dir, c)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		batch, err := r.Next()
+		if err != nil {
+			break
+		}
+		events += len(batch.Events)
+	}
+	b.ReportMetric(time.Since(began).Seconds(), "s/"+name)
+	b.ReportMetric(float64(events), "events/"+name)
+}
+
+// fillUp records some hours, and fills the directory up to a GiB with segments before them.
+func fillUp(b *testing.B, dir string) {
+	b.Helper()
+	const first = 100_000 // leaves numbers for the copies
+	if err := os.WriteFile(filepath.Join(dir, nameOf(first-1, time.Unix(0, 0))), nil, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	p := newPlayer(b, 100)
+	r, err := Start(Options{Dir: dir, Keep: DefaultKeep, Tap: p.tap, Print: func(line string) { b.Log(line) }})
+	if err != nil {
+		b.Fatal(err)
+	}
+	<-p.done
+	if err := r.Stop(context.Background()); err != nil {
+		b.Fatal(err)
 	}
 	files, err := list(dir)
 	if err != nil {
 		b.Fatal(err)
 	}
-	if len(files) == 0 {
-		fillUp(b, dir)
-	}
-	size := sizeOf(b, dir)
-	r, err := Open(dir, Choice{})
-	if err != nil {
-		b.Fatal(err)
-	}
-	end := r.Has()[len(r.Has())-1].To
-	r.Close()
-	pod := &agentpb.PodSelector{Namespace: "default", Name: "*"}
-	b.ResetTimer()
-	for range b.N {
-		for unit, c := range map[string]Choice{
-			"s/indexes":  {Since: end.Add(-time.Nanosecond), Until: end, Pods: pod},
-			"s/at":       {Until: end.Add(-24 * time.Hour), Back: time.Hour, LastRun: true, Context: true, Pods: pod},
-			"s/lastHour": {Since: end.Add(-time.Hour), Pods: pod},
-		} {
-			began := time.Now()
-			events := 0
-			r, err := Open(dir, c)
-			if err != nil {
-				b.Fatal(err)
-			}
-			for {
-				batch, err := r.Next()
-				if err != nil {
-					break
-				}
-				events += len(batch.Events)
-			}
-			r.Close()
-			b.ReportMetric(time.Since(began).Seconds(), unit)
-			b.ReportMetric(float64(events), "events"+filepath.Base(unit))
+	have := sizeOf(b, dir)
+	for n := 0; have < DefaultKeep; n++ {
+		if err := os.Link(files[1].path, filepath.Join(dir, nameOf(n, time.Unix(0, 0)))); err != nil {
+			b.Fatal(err)
 		}
-	}
-	b.ReportMetric(float64(size)/(1<<20), "MiB")
-	b.ReportMetric(float64(len(files)), "segments")
-	b.ReportMetric(0, "ns/op")
-}
-
-// fillUp records until the directory has nearly a GiB.
-func fillUp(b *testing.B, dir string) {
-	b.Helper()
-	p := newPlayer(b, 1<<20)
-	r, err := Start(Options{Dir: dir, Keep: DefaultKeep, Tap: p.tap, Print: func(line string) { b.Log(line) }})
-	if err != nil {
-		b.Fatal(err)
-	}
-	for r.Stats().Bytes < DefaultKeep*95/100 {
-		time.Sleep(time.Second)
-	}
-	if err := r.Stop(context.Background()); err != nil {
-		b.Fatal(err)
+		have += files[1].size
 	}
 }

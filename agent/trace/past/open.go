@@ -207,6 +207,9 @@ func (c *Choice) choose(runs []*runOf) (out []*runOf) {
 			p.skip = !c.overlaps(p)
 			any = any || !p.skip
 		}
+		if !any && c.LastRun {
+			any = c.takeLast(r)
+		}
 		if !any {
 			continue
 		}
@@ -214,6 +217,17 @@ func (c *Choice) choose(runs []*runOf) (out []*runOf) {
 		out = append(out, r)
 	}
 	return out
+}
+
+// takeLast takes the last segment that was begun by Until: nothing has happened since, and it carries what goes on.
+func (c *Choice) takeLast(r *runOf) bool {
+	for i := len(r.parts) - 1; i >= 0; i-- {
+		if p := r.parts[i]; c.Until.IsZero() || !wall(p.Began).After(c.Until) {
+			p.skip = false
+			return true
+		}
+	}
+	return false
 }
 
 // setBack sets Since by Back. Where nothing was recorded at Until, the time before it counts that was.
@@ -240,11 +254,11 @@ func (c *Choice) lastRun(runs []*runOf) []*runOf {
 	return nil
 }
 
-// overlaps reports whether a segment has events of the time, or was open then.
+// overlaps reports whether a segment has events of the time. One without an event counts for as long as it was open.
 func (c *Choice) overlaps(p *part) bool {
-	from, to := p.Began, max(p.Began, p.Ended)
-	if p.First != 0 {
-		from, to = min(from, p.First), max(to, p.Last)
+	from, to := p.First, p.Last
+	if p.Events == 0 {
+		from, to = p.Began, max(p.Began, p.Ended)
 	}
 	return (c.Since.IsZero() || !wall(to).Before(c.Since)) && (c.Until.IsZero() || !wall(from).After(c.Until))
 }
