@@ -216,7 +216,7 @@ func BenchmarkAsk(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.ReportMetric(time.Since(began).Seconds(), "s/indexes")
-		ask(b, dir, "at", Choice{Until: end.Add(-90 * time.Minute), Back: time.Hour, LastRun: true, Context: true, Pods: pod})
+		ask(b, dir, "at", Choice{Until: end.Add(-90 * time.Minute), Back: time.Hour, Context: true, Pods: pod})
 		ask(b, dir, "lastHour", Choice{Since: end.Add(-time.Hour), Pods: pod})
 	}
 	b.ReportMetric(0, "ns/op")
