@@ -89,12 +89,13 @@ type Stats struct {
 
 // Recorder writes what an agent sees to a directory.
 type Recorder struct {
-	o      Options
-	run    string
-	cancel context.CancelFunc
-	begun  chan struct{} // is closed after the first try to begin
-	done   chan struct{}
-	lines  chan string // for Print: a person who reads slowly holds up nothing
+	o       Options
+	run     string
+	cancel  context.CancelFunc
+	begun   chan struct{} // is closed after the first try to begin
+	done    chan struct{}
+	printed chan struct{} // is closed after the last line
+	lines   chan string   // for Print: a person who reads slowly holds up nothing
 
 	bytes           atomic.Int64
 	events, dropped atomic.Uint64
@@ -137,7 +138,7 @@ func Start(o Options) (*Recorder, error) {
 		o.pause = firstPause
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &Recorder{o: o, run: newRun(), cancel: cancel, begun: make(chan struct{}), done: make(chan struct{}), lines: make(chan string, 16)}
+	r := &Recorder{o: o, run: newRun(), cancel: cancel, begun: make(chan struct{}), done: make(chan struct{}), printed: make(chan struct{}), lines: make(chan string, 16)}
 	go r.printAll()
 	go r.work(ctx)
 	select {
@@ -165,7 +166,7 @@ func newRun() string {
 func (r *Recorder) Stop(ctx context.Context) error {
 	r.cancel()
 	select {
-	case <-r.done:
+	case <-r.printed:
 		return nil
 	case <-time.After(stopWait):
 	case <-ctx.Done():
@@ -195,12 +196,17 @@ func (r *Recorder) report(format string, args ...any) {
 	}
 }
 
+// printAll prints the lines until nothing more comes.
 func (r *Recorder) printAll() {
+	defer close(r.printed)
 	for {
 		select {
 		case line := <-r.lines:
 			r.o.Print(line)
 		case <-r.done:
+			for len(r.lines) > 0 {
+				r.o.Print(<-r.lines)
+			}
 			return
 		}
 	}

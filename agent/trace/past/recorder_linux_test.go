@@ -310,7 +310,7 @@ func TestHang(t *testing.T) {
 		t.Errorf("it ended with %v", err)
 	}
 	close(d.hang)
-	<-r.done
+	<-r.printed
 }
 
 // TestRemoved: a directory that somebody deletes is made again.
