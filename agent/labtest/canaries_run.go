@@ -24,7 +24,7 @@ import (
 func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	tb.Helper()
 	trace := filepath.Join(tb.TempDir(), "canaries.podstep")
-	writer := l.PodstepCmd("trace", "-w", trace, "--node", "--quiet")
+	writer := l.PodstepCmd("trace", "-w", trace, "--node-events", "--quiet")
 	if err := writer.Start(); err != nil {
 		tb.Fatal(err)
 	}

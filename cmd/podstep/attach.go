@@ -158,7 +158,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	}
 	var screen atomic.Bool
 	options := node.AttachOptions{
-		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
+		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: a.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
 		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
 		RaiseVerbosity: flags.raise, RaiseFor: raiseFor, Record: flags.record, Keep: int64(flags.keep), KeepFor: flags.keepFor.d,
 		Print: func(line string) {
@@ -250,14 +250,6 @@ func readyLine(socket string, without []string) string {
 		line += "  without " + strings.Join(without, ", ")
 	}
 	return line
-}
-
-// socketOrDefault returns the socket at which podstep serves an agent of its own.
-func (a *app) socketOrDefault() string {
-	if a.socket != "" {
-		return a.socket
-	}
-	return client.DefaultSocket()
 }
 
 // completeProbes completes the last of several names.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/dap"
 	"github.com/podstep/podstep/agent/trace"
 )
@@ -38,7 +39,10 @@ to replay a recording, where stepping back works.`,
   podstep dap --listen unix:/run/user/1000/podstep-dap.sock`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			o := a.dapOptions(&from)
+			o, err := a.dapOptions(&from)
+			if err != nil {
+				return err
+			}
 			if listen == "" {
 				return serveEditor(cmd.Context(), standard{os.Stdin, a.out}, o)
 			}
@@ -55,9 +59,13 @@ to replay a recording, where stepping back works.`,
 }
 
 // dapOptions returns what the sessions of editors work with.
-func (a *app) dapOptions(from *whyFrom) dap.Options {
+func (a *app) dapOptions(from *whyFrom) (dap.Options, error) {
+	place, err := a.place()
+	if err != nil {
+		return dap.Options{}, err
+	}
 	return dap.Options{
-		Socket: a.socket,
+		Place: place,
 		Open: func(ctx context.Context, names ...string) (trace.Recording, error) {
 			r, err := a.openLogs(ctx, &logFlags{}, names...)
 			if err != nil {
@@ -65,9 +73,9 @@ func (a *app) dapOptions(from *whyFrom) dap.Options {
 			}
 			return r, nil
 		},
-		Why: func(ctx context.Context, socket, namespace, name string) (string, error) {
+		Why: func(ctx context.Context, at client.Place, namespace, name string) (string, error) {
 			var out bytes.Buffer
-			one := &app{name: a.name, out: &out, err: io.Discard, socket: socket}
+			one := &app{name: a.name, out: &out, err: io.Discard, where: a.where.with(at)}
 			f := &whyFlags{from: *from}
 			f.name.namespace = namespace
 			if err := one.explain(ctx, f, name); err != nil && !errors.Is(err, errWrong) {
@@ -75,7 +83,7 @@ func (a *app) dapOptions(from *whyFrom) dap.Options {
 			}
 			return out.String(), nil
 		},
-	}
+	}, nil
 }
 
 // standard is standard input and output as one connection.

@@ -51,7 +51,7 @@ func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
 	}
 	defer c.Close()
-	checks := reach.Agent(c.About(), c.Path())
+	checks := reach.Agent(c.About(), c.Place().String())
 	if stats, err := c.Stats(ctx, &agentpb.StatsRequest{}); err == nil && stats.GetRecord() != nil {
 		checks = append(checks, reach.Record(stats.GetRecord()))
 	}

@@ -24,20 +24,16 @@ type logFlags struct {
 	logs         []string
 	year         int
 	zone         string
-	node         string
 	since, until string
 	// past chooses the part of a recording that is wanted.
 	past pastChoice
-	// kubeFlags say where the logs of a node on another machine are asked for.
-	kubeFlags
+	// named says that --node is about these logs, and not about an agent.
+	named bool
 }
 
 func (f *logFlags) add(cmd *cobra.Command, use string) {
-	if cmd.Flags().Lookup("kubeconfig") == nil {
-		f.kubeFlags.add(cmd)
-	}
+	f.named = true
 	cmd.Flags().StringArrayVar(&f.logs, "log", nil, use)
-	cmd.Flags().StringVar(&f.node, "node", "", "the `NAME` of the node; of a directory or archive with logs of several nodes: that of the directory with its logs")
 	cmd.Flags().IntVar(&f.year, "node-year", 0, "the `YEAR` of the end of the kubelet's log, which has none (default: that in which the file was written to last)")
 	cmd.Flags().StringVar(&f.zone, "node-zone", "", "the time `ZONE` of the kubelet's log, such as UTC or Europe/Berlin (default: that of this machine)")
 	cmd.Flags().StringVar(&f.since, "since", "", "leave out what is older: "+timeHelp)
@@ -53,7 +49,10 @@ func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace
 	if err != nil {
 		return nil, err
 	}
-	o.Fetch = a.fetchLogs(ctx, &f.kubeFlags, &o)
+	if f.named {
+		o.Node = a.node
+	}
+	o.Fetch = a.fetchLogs(ctx, &o)
 	all := append(names, f.logs...)
 	if len(all) == 1 && past.IsDir(all[0]) {
 		if f.given() {
@@ -75,7 +74,7 @@ func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace
 		return nil, fmt.Errorf("%w, and %w", err, trace.ErrNoTrace)
 	}
 	if t, is := r.(*trace.Reader); is && err == nil {
-		if f.given() || f.node != "" {
+		if f.given() || o.Node != "" {
 			t.Close()
 			return nil, notForTraces(all)
 		}
@@ -91,7 +90,6 @@ func notForTraces(names []string) error {
 }
 
 func (f *logFlags) options() (o logstory.Options, err error) {
-	o.Node = f.node
 	zone := time.Local
 	if f.zone != "" {
 		if zone, err = time.LoadLocation(f.zone); err != nil {

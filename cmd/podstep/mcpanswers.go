@@ -31,7 +31,7 @@ type oncall struct {
 // here returns an app for one question. What it would print for a person at a terminal goes to notes.
 func (o *oncall) here() (a *app, notes *bytes.Buffer) {
 	notes = &bytes.Buffer{}
-	return &app{name: o.app.name, socket: o.app.socket, out: io.Discard, err: notes}, notes
+	return &app{name: o.app.name, where: o.app.where, out: io.Discard, err: notes}, notes
 }
 
 // unseenIn returns the lines of notes: each says what could not be read.

@@ -61,7 +61,7 @@ type pastChoice struct {
 
 // openPast opens what a record directory has of the time that flags name.
 func (a *app) openPast(dir string, f *logFlags, o *logstory.Options) (trace.Recording, error) {
-	c := past.Choice{Since: o.Since, Until: o.Until, Pods: f.past.pods, Node: f.node, Context: f.past.context}
+	c := past.Choice{Since: o.Since, Until: o.Until, Pods: f.past.pods, Node: o.Node, Context: f.past.context}
 	if f.past.state {
 		c.Context, c.LastRun, c.Back = true, true, lookBack
 		if !f.past.at.IsZero() {

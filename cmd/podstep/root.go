@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -19,7 +17,7 @@ import (
 type app struct {
 	name     string
 	out, err io.Writer
-	socket   string
+	*where
 }
 
 func (a *app) root() *cobra.Command {
@@ -49,11 +47,10 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 		DisableFlagsInUseLine: true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	if a.name != "podstep" {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
+	if a.name == pluginName {
+		a.asPlugin(root, &ui)
 	}
-	root.PersistentFlags().StringVar(&a.socket, "socket", "",
-		"the agent's `PATH` (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
+	a.addTo(root)
 	ui.addLive(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.help())
@@ -63,9 +60,9 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.why(), a.trace(), a.alert(), a.replay(), a.export(), a.compare(), a.top(), a.steps(), a.mcp(), a.lab(), a.attach()},
+		"see":   {a.pods(), a.why(), a.trace(), a.alert(), a.replay(), a.export(), a.compare(), a.top(), a.steps(), a.mcp(), a.connect(), a.lab(), a.attach()},
 		"hold":  {a.hold(), a.holds(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue(), a.dap()},
-		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
+		"about": {a.doctor(), a.restore(), a.version(), a.completion(), a.stdio()},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group
@@ -79,21 +76,35 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 	return root
 }
 
+// asPlugin makes the program a plugin of kubectl: POD alone is short for connect POD.
+func (a *app) asPlugin(root *cobra.Command, ui *uiFlags) {
+	var flags connectFlags
+	flags.add(root)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return noSuchCommand(cmd, args)
+	}
+	screen := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return screen(cmd, args)
+		}
+		err := a.connectTo(cmd.Context(), args[0], &flags, ui)
+		if near := nearest(args[0], commandNames(cmd)); err != nil && len(near) > 0 {
+			err = fmt.Errorf("%w; or did you mean %s %s?", err, a.name, strings.Join(near, ", "))
+		}
+		return err
+	}
+}
+
 func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
 	do(c)
 	for _, sub := range c.Commands() {
 		eachCommand(sub, do)
 	}
-}
-
-// dial connects to the agent that the command line names.
-func (a *app) dial(ctx context.Context) (*client.Client, error) {
-	return client.Dial(ctx, a.socket)
-}
-
-// dialReader is dial for commands that only look.
-func (a *app) dialReader(ctx context.Context) (*client.Reader, error) {
-	return client.DialReader(ctx, a.socket)
 }
 
 // printf prints a line for the person at the terminal.
@@ -123,16 +134,19 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	if near := nearest(args[0], commandNames(cmd)); len(near) > 0 {
+		return usagef("there is no command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, ", "))
+	}
+	return usagef("there is no command %q", args[0])
+}
+
+func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	if near := nearest(args[0], names); len(near) > 0 {
-		return usagef("there is no command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, ", "))
-	}
-	return usagef("there is no command %q", args[0])
+	return names
 }
 
 // arguments checks how many arguments there are, and names those that are meant.

@@ -18,15 +18,15 @@ import (
 // traceFlags are the flags of trace.
 type traceFlags struct {
 	podName
-	steps           []string
-	for_            *period
-	filter          filterFlag
-	until           string
-	noHistory, node bool
-	file            string
-	otlp            string
-	quiet           bool
-	out             format
+	steps                 []string
+	for_                  *period
+	filter                filterFlag
+	until                 string
+	noHistory, nodeEvents bool
+	file                  string
+	otlp                  string
+	quiet                 bool
+	out                   format
 }
 
 func (a *app) trace() *cobra.Command {
@@ -58,7 +58,7 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
   podstep trace web --until ready --for 2m
   podstep trace 'shop/*' --step 'cri.*' --no-history
   podstep trace web --filter 'err or slow>1s'
-  podstep trace -w node.podstep --node --quiet
+  podstep trace -w node.podstep --node-events --quiet
   podstep trace --otlp http://localhost:4318 --quiet
   podstep trace web -o json | jq -c '[.step, .kind, .durationNs]'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
@@ -117,7 +117,7 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
 	cmd.RegisterFlagCompletionFunc("until", completeUntil)
 	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "print only what happens from now on")
-	cmd.Flags().BoolVar(&f.node, "node", false, "also events of the node, which belong to no pod")
+	cmd.Flags().BoolVar(&f.nodeEvents, "node-events", false, "also events of the node, which belong to no pod")
 	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")
 	cmd.Flags().StringVar(&f.otlp, "otlp", "", "also "+otlpUsage)
 	cmd.Flags().BoolVarP(&f.quiet, "quiet", "q", false, "print no events, only write or send them")
@@ -145,7 +145,7 @@ func (f *traceFlags) tracer(pods string, out io.Writer) (*tracing.Tracer, error)
 		return nil, err
 	}
 	t := &tracing.Tracer{
-		Request: &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.node},
+		Request: &agentpb.WatchRequest{Pods: sel, Steps: globs, History: !f.noHistory, Node: f.nodeEvents},
 		Printer: lines.Printer{Out: out, Steps: globs, Filter: &f.filter.Filter},
 		Quiet:   f.quiet,
 		End:     end,

@@ -27,7 +27,6 @@ type uiFlags struct {
 	noMouse     bool
 	tour        string
 	record      string
-	kubeconfig  string
 	config      string
 }
 
@@ -49,7 +48,6 @@ func (f *uiFlags) addLive(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk `NAME`")
 	cmd.RegisterFlagCompletionFunc("tour", completeTours)
 	cmd.Flags().StringVar(&f.record, "record", "", "record to `FILE` from the beginning")
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server, for guided walks (default: the lab's, then $KUBECONFIG)")
 }
 
 func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -107,11 +105,25 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
-	o.Cluster = walks{cluster.Find(c.Path, f.kubeconfig, os.Getenv("KUBECONFIG"))}
-	if g := a.gatherer(f.kubeconfig); g != nil {
+	a.addSources(&o)
+	return a.show(ctx, session.NewLive(c), o)
+}
+
+// addSources lets the screen use the cluster: for walks, and to find out about pods.
+func (a *app) addSources(o *tui.Options) {
+	o.Cluster = walks{a.walkCluster()}
+	if g := a.gatherer(); g != nil {
 		o.Gather, o.About = g, g
 	}
-	return a.show(ctx, session.NewLive(c), o)
+}
+
+// walkCluster returns where the objects of walks are made.
+func (a *app) walkCluster() *cluster.Cluster {
+	socket := a.socketOrDefault()
+	if a.elsewhere() {
+		socket = ""
+	}
+	return cluster.Find(socket, a.kubeconfig, os.Getenv("KUBECONFIG"))
 }
 
 // show shows a session on the screen, or in lines.

@@ -20,44 +20,43 @@ import (
 )
 
 // whyFrom says where podstep why looks.
-type whyFrom struct {
-	kubeFlags
-	pid int
-}
+type whyFrom struct{ pid int }
 
 func (f *whyFrom) add(cmd *cobra.Command) {
-	f.kubeFlags.add(cmd)
 	cmd.Flags().IntVar(&f.pid, "pid", 0, "`PID` of the kubelet of this machine to look at (default: that of the pod's node)")
 }
 
 // sources returns what can be reached from here, and the namespace of a pod that is named
 // without one. many says that the question is about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
-	config := a.clientConfig(&f.kubeFlags)
+	config := a.clientConfig()
 	near := &gather.Nearby{PID: f.pid}
 	rest, err := config.ClientConfig()
 	namespace = "default"
 	switch {
 	case err == nil:
 		if namespace, _, err = config.Namespace(); err != nil {
-			return from, "", fmt.Errorf("read kubeconfig: %w", err)
+			return from, "", kubeconfigError(err)
 		}
 		rest = kubeapi.ReadOnly(rest)
 		if from.API, err = kubeapi.New(rest); err != nil {
 			return from, "", err
 		}
 		near.Login = rest
-	case clientcmd.IsEmptyConfig(err) && f.kubeconfig == "" && f.context == "":
+	case clientcmd.IsEmptyConfig(err) && a.kubeconfig == "" && a.context == "":
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.API, What: "API server", Why: evidence.Absent, Message: "no kubeconfig is known: name one with --kubeconfig or KUBECONFIG",
 		})
 	default:
-		return from, "", fmt.Errorf("read kubeconfig: %w", err)
+		return from, "", kubeconfigError(err)
 	}
 	from.More = gather.OnNode(from.API, near, many)
-	socket := a.socketOrDefault()
-	if _, err := os.Stat(socket); err == nil || a.socket != "" {
-		from.More = append(from.More, &gather.Agent{Socket: socket, Whole: many})
+	place, err := a.place()
+	if err != nil {
+		return from, "", err
+	}
+	if _, err := os.Stat(a.socketOrDefault()); err == nil || a.named() {
+		from.More = append(from.More, &gather.Agent{Place: place, Whole: many})
 	} else {
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.Agent, What: "events of the pod", Why: evidence.Absent, Message: "no agent runs here",
@@ -81,8 +80,8 @@ type gatherer struct {
 }
 
 // gatherer returns nil if there is no source to ask.
-func (a *app) gatherer(kubeconfig string) *gatherer {
-	g := &gatherer{a, whyFrom{kubeFlags: kubeFlags{kubeconfig: kubeconfig}}}
+func (a *app) gatherer() *gatherer {
+	g := &gatherer{app: a}
 	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
 		return nil
 	}
@@ -138,7 +137,6 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 			return nil, err
 		}
 	}
-	f.logFiles.kubeFlags = f.from.kubeFlags
 	from := nameOfLogs(append(names, f.logFiles.logs...))
 	t, err := a.readPast(ctx, &f.logFiles, &f.at, sel, from, names)
 	if err != nil {

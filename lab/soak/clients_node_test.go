@@ -184,9 +184,9 @@ func (s *soak) look(ctx context.Context, r *rand.Rand) {
 	case 2:
 		args = []string{"trace", "--filter", filters[r.IntN(len(filters))], "-o", "wide"}
 	case 3:
-		args = []string{"trace", "--node", "--step", s.sides.choose(r).step, "--no-history"}
+		args = []string{"trace", "--node-events", "--step", s.sides.choose(r).step, "--no-history"}
 	case 4:
-		args = []string{"trace", "-w", filepath.Join(s.dir, fmt.Sprintf("%d.podstep", files.Add(1)%mostFiles)), "--quiet", "--node"}
+		args = []string{"trace", "-w", filepath.Join(s.dir, fmt.Sprintf("%d.podstep", files.Add(1)%mostFiles)), "--quiet", "--node-events"}
 	case 5:
 		args = []string{"continue", "default/" + s.pods.random(r)}
 	}

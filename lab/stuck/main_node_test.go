@@ -9,6 +9,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/labtest"
 )
@@ -46,7 +47,7 @@ func nodeSources(tb testing.TB, l *labtest.Lab, way Way) gather.From {
 	}
 	from.More = gather.OnNode(from.API, &gather.Nearby{PID: l.KubeletPID(), Login: config(tb, l)}, false)
 	if way == Attach || way == Woven {
-		from.More = append(from.More, &gather.Agent{Socket: l.State.Agent})
+		from.More = append(from.More, &gather.Agent{Place: client.At(l.State.Agent)})
 	}
 	return from
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/labtest"
 )
@@ -42,7 +43,7 @@ func TestMain(m *testing.M) {
 func simSources(tb testing.TB, l *labtest.Lab, way Way) gather.From {
 	from := gather.From{API: Client(tb, l)}
 	if way == Woven {
-		from.More = append(from.More, &gather.Agent{Socket: l.State.Agent})
+		from.More = append(from.More, &gather.Agent{Place: client.At(l.State.Agent)})
 	}
 	return from
 }

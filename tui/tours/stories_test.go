@@ -16,7 +16,7 @@ import (
 )
 
 // Stories are the events of a simulated lab while a person took each walk, cut down to the walk's own steps. To make
-// them again, run `podstep trace --node -o json > DIR/TOUR.jsonl` during each walk, and then `go test ./tui/tours
+// them again, run `podstep trace --node-events -o json > DIR/TOUR.jsonl` during each walk, and then `go test ./tui/tours
 // -run TestStories -stories DIR`.
 var storiesFrom = flag.String("stories", "", "make docs/tours/testdata/stories from the traces in this `directory`")
 

@@ -18,8 +18,8 @@ import (
 
 // Agent is an agent as a source: what its probes have seen of the pod.
 type Agent struct {
-	// Socket is the agent's socket.
-	Socket string
+	// Place is where the agent is.
+	Place client.Place
 	// Whole makes the source read the stories of all pods at once. It is for questions about
 	// many pods: an agent lets few clients watch at one time.
 	Whole bool
@@ -80,15 +80,15 @@ func missed(source evidence.Source, what string, err error) func(*evidence.Snaps
 // read reads the story of a pod, or that of all pods.
 func (a *Agent) read(ctx context.Context, name evidence.Name) session {
 	if !a.Whole {
-		return readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
+		return readAgent(ctx, a.Place, &agentpb.PodSelector{Namespace: name.Namespace, Name: name.Name, Uid: name.UID})
 	}
-	a.once.Do(func() { a.all = readAgent(ctx, a.Socket, nil) })
+	a.once.Do(func() { a.all = readAgent(ctx, a.Place, nil) })
 	return a.all
 }
 
 // readAgent reads what an agent remembers of the pods that a selector chooses.
-func readAgent(ctx context.Context, socket string, of *agentpb.PodSelector) session {
-	c, err := client.DialReader(ctx, socket)
+func readAgent(ctx context.Context, place client.Place, of *agentpb.PodSelector) session {
+	c, err := client.ReachReader(ctx, place)
 	if err != nil {
 		return session{err: err}
 	}

@@ -26,7 +26,7 @@ func (a *Agent) keep(ctx context.Context, of *Subject) []File {
 
 // trace writes what the agent remembers of a pod.
 func (a *Agent) trace(ctx context.Context, pod *agentpb.PodSelector) ([]byte, error) {
-	c, err := client.DialReader(ctx, a.Socket)
+	c, err := client.ReachReader(ctx, a.Place)
 	if err != nil {
 		return nil, err
 	}

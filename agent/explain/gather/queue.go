@@ -27,7 +27,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 		return
 	}
 	for _, other := range a.pulling(ctx, name) {
-		read := readAgent(ctx, a.Socket, &agentpb.PodSelector{Namespace: other.Namespace, Name: other.Name, Uid: other.UID})
+		read := readAgent(ctx, a.Place, &agentpb.PodSelector{Namespace: other.Namespace, Name: other.Name, Uid: other.UID})
 		if read.err != nil {
 			return
 		}
@@ -44,7 +44,7 @@ func (a *Agent) findAhead(ctx context.Context, name evidence.Name, s *evidence.S
 
 // pulling returns other pods that wait for a pull, or whose image is being pulled, at most maxAhead.
 func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence.Name) {
-	c, err := client.DialReader(ctx, a.Socket)
+	c, err := client.ReachReader(ctx, a.Place)
 	if err != nil {
 		return nil
 	}

@@ -32,11 +32,11 @@ func (g *generator) commands(t *tours.Tour, i int) {
 	case s.Hold == tours.HoldPod:
 		g.hold(t, i)
 	case t.Needs.Recorded:
-		g.f("%s\n```sh\npodstep trace --node --step %s --for 1s\n```\n\n", g.words["seerec"], s.Step)
+		g.f("%s\n```sh\npodstep trace --node-events --step %s --for 1s\n```\n\n", g.words["seerec"], s.Step)
 	default:
 		node := ""
 		if s.Pod == "" {
-			node = " --node"
+			node = " --node-events"
 		}
 		g.f("%s\n```sh\npodstep trace%s%s --step %s\n```\n\n", g.words["see"], pod(s.Pod), node, s.Step)
 	}
