@@ -41,6 +41,8 @@ type PodOptions struct {
 	For time.Duration
 	// AllowHolds lets pods be held; otherwise the agent only looks. Passive puts nothing in the path of the kubelet's calls.
 	AllowHolds, Passive bool
+	// More are more flags for podstep attach.
+	More []string
 	// Owner is the user who makes the pod, by the name of the API server.
 	Owner string
 }
@@ -85,7 +87,7 @@ func (o *PodOptions) args() []string {
 	if o.Passive {
 		args = append(args, "--passive")
 	}
-	return args
+	return append(args, o.More...)
 }
 
 // Make makes the pod. Errors are those of the API server.

@@ -47,6 +47,7 @@ type connectFlags struct {
 	image               string
 	for_                *period
 	yes, holds, passive bool
+	more                []string
 }
 
 const connectLong = `Opens the screen at a pod of any node of the cluster, from a machine that has only a
@@ -92,6 +93,7 @@ func (f *connectFlags) add(cmd *cobra.Command) {
 	f.for_.add(cmd, "for", "how long that pod may run at most (default: 1h)")
 	cmd.Flags().BoolVar(&f.holds, "allow-holds", false, "let pods of the node be held, and calls be made to fail")
 	cmd.Flags().BoolVar(&f.passive, "passive", false, "put nothing in the path of the kubelet's calls to its runtime")
+	cmd.Flags().StringArrayVar(&f.more, "attach-flag", nil, "one more `FLAG` for the podstep attach in that pod, such as --tier=2; several times")
 	cmd.Flags().BoolVarP(&f.yes, "yes", "y", false, "make the pod without asking")
 }
 
@@ -203,7 +205,7 @@ func (v *visit) podOptions(owner string) (*far.PodOptions, error) {
 	}
 	return &far.PodOptions{
 		Namespace: v.flags.in, Node: v.node, Image: image, For: cmp.Or(v.flags.for_.d, defaultFor),
-		AllowHolds: v.flags.holds, Passive: v.flags.passive, Owner: owner,
+		AllowHolds: v.flags.holds, Passive: v.flags.passive, More: v.flags.more, Owner: owner,
 	}, nil
 }
 

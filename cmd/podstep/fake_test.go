@@ -34,8 +34,9 @@ import (
 //	one/twin, two/twin
 type fakeAgent struct {
 	agenttest.Agent
-	mu    sync.Mutex
-	ready bool
+	mu     sync.Mutex
+	ready  bool
+	others int32 // clients but the one that asks
 }
 
 func newFakeAgent() *fakeAgent {
