@@ -34,7 +34,7 @@ func TestConnectOnNode(t *testing.T) {
 		t.Errorf("the socket is still that of process %d: %v", now.Server, err)
 	}
 	v.hold("first")
-	v.podstep("step", "first")
+	v.podstep("step", "first", "--cri")
 	if text := v.podstep("pods", "-o", "json"); !strings.Contains(text, "cri.CreateContainer") {
 		t.Errorf("after a step, podstep pods --node has %s", text)
 	}

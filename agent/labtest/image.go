@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 
 	"github.com/google/go-containerregistry/pkg/name"
@@ -56,6 +57,7 @@ func writePodstepImage(program, file string) error {
 		return err
 	}
 	config = config.DeepCopy()
+	config.OS, config.Architecture = runtime.GOOS, runtime.GOARCH
 	config.Config = v1.Config{Entrypoint: []string{"podstep"}, Env: []string{"PATH=/usr/bin"}, WorkingDir: "/"}
 	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err
