@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 )
 
 // dialer makes a client's connections: gRPC asks for another when one breaks. Each is checked like the first, since
@@ -50,8 +51,12 @@ func (d *dialer) plain(ctx context.Context, err error) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if _, here := d.place.(*socket); KindOf(d.err) == Denied || !here && d.err != nil {
+	_, here := d.place.(*socket)
+	switch {
+	case KindOf(d.err) == Denied, !here && d.err != nil:
 		return d.err
+	case !here:
+		return newError(NoAgent, err, text("the connection to the agent at %s broke (%s)", "与 %s 的代理的连接断开（%s）"), d.place, status.Convert(err).Message())
 	}
 	return out
 }

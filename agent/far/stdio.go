@@ -60,21 +60,16 @@ func (s *source) Read(p []byte) (int, error) {
 
 // awaitGreeting reads up to the end of the greeting.
 func awaitGreeting(from io.Reader) error {
-	seen := 0
+	var last []byte
 	one := make([]byte, 1)
 	for range maxNoise {
 		if _, err := io.ReadFull(from, one); err != nil {
 			return err
 		}
-		switch {
-		case one[0] == greeting[seen]:
-			seen++
-		case one[0] == greeting[0]:
-			seen = 1
-		default:
-			seen = 0
+		if len(last) == len(greeting) {
+			last = append(last[:0], last[1:]...)
 		}
-		if seen == len(greeting) {
+		if last = append(last, one[0]); string(last) == greeting {
 			return nil
 		}
 	}

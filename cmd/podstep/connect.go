@@ -172,7 +172,7 @@ func (v *visit) agent(ctx context.Context) (*client.Client, error) {
 		if a.Temporary {
 			v.app.printf("pod %s is there for a while, made by %s; it may go when they leave", a, cmp.Or(a.Owner, "somebody"))
 		}
-		return client.Reach(ctx, v.cluster.InPod(a))
+		return client.Reach(ctx, v.place(a))
 	}
 	o, err := v.podOptions(owner)
 	if err != nil {
@@ -182,6 +182,14 @@ func (v *visit) agent(ctx context.Context) (*client.Client, error) {
 		return nil, err
 	}
 	return v.start(ctx, o)
+}
+
+// place returns the place of an agent that was there: in that pod, or in the one that the DaemonSet puts in its place.
+func (v *visit) place(a *far.Agent) client.Place {
+	if a.Temporary {
+		return v.cluster.InPod(a)
+	}
+	return v.cluster.OnNode(v.node)
 }
 
 // clean removes what earlier podsteps of the same user could not.
@@ -273,10 +281,10 @@ func (v *visit) start(ctx context.Context, o *far.PodOptions) (*client.Client, e
 	switch {
 	case errors.As(err, &why):
 		return nil, fmt.Errorf("%w; %s", err, v.otherWays())
-	case err != nil:
-		return nil, err
+	case errors.Is(err, context.Canceled):
+		return nil, errors.New("interrupted before the pod of podstep had started")
 	}
-	return c, nil
+	return c, err
 }
 
 // refused says why the API server made no pod, and what to do.
