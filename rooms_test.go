@@ -37,7 +37,8 @@ var rooms = []room{
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
 	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen"}},
 	{name: "release", at: []string{"release"}},
-	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "client", "agent"}},
+	{name: "explore", at: []string{"lab/explore", "lab/faults"}, uses: []string{"catalogue", "event", "api", "client", "why"}},
+	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "api", "client", "agent", "explore"}},
 	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "lab"}},
 }
 
@@ -70,6 +71,7 @@ var never = []struct{ from, to, why string }{
 	{"agent/attach/cluster", "k8s.io/client-go/kubernetes", "podstep starts in milliseconds; a clientset brings code for every kind of object"},
 	{"agent/dap", "github.com/go-delve", "the agent has the debugger; an adapter asks it"},
 	{"cmd/podstep", "k8s.io/client-go/kubernetes", "podstep starts in milliseconds; a clientset brings code for every kind of object"},
+	{"lab/faults", "k8s.io/kubernetes", "it knows the kubelet by its calls alone"},
 	{"lab/simcri", "k8s.io/kubernetes", "a runtime knows the kubelet by its calls alone"},
 	{"tui/tours", "agent", "a tour is a text with places in it"},
 	{"tui/state", "agent/client", "the state is the same for an agent and for a file"},

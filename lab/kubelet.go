@@ -62,7 +62,8 @@ func (l *Lab) kubeletConfig() map[string]any {
 	return config
 }
 
-func (l *Lab) configureKubelet(differs map[string]any) error {
+// configureKubelet writes a kubelet's configuration, and its kubeconfig for the API server at a port.
+func (l *Lab) configureKubelet(differs map[string]any, port int) error {
 	config, err := yaml.Marshal(differs)
 	if err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
@@ -73,11 +74,11 @@ func (l *Lab) configureKubelet(differs map[string]any) error {
 	if err := os.WriteFile(l.paths.config("resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
-	return writeKubeconfig(l.paths, l.paths.config("kubelet.kubeconfig"), "kubelet", l.state.Ports["kube-apiserver"])
+	return writeKubeconfig(l.paths, l.paths.config("kubelet.kubeconfig"), "kubelet", port)
 }
 
 func (l *realNode) startKubelet(context.Context) error {
-	if err := l.configureKubelet(l.kubeletConfig()); err != nil {
+	if err := l.configureKubelet(l.kubeletConfig(), l.state.Ports["kube-apiserver"]); err != nil {
 		return err
 	}
 	args := append(l.kubeletArgs(), "-v="+strconv.Itoa(l.options.KubeletV))

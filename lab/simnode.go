@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 type simNode struct {
 	*Lab
 	scenario string // absolute, or empty
+	called   Called // by the kubelet
 }
 
 // simAddress is an address that every machine has and that no other machine can reach.
@@ -56,7 +58,7 @@ func (n *simNode) enter() error { return nil }
 
 func (n *simNode) add(p *plan) {
 	p.add("simcri", inTurn(n.startRuntime, n.waitRuntime))
-	p.add("kubelet", inTurn(n.startKubelet, n.waitNode), "simcri", "kube-apiserver")
+	p.add("kubelet", inTurn(n.placeBetween, n.startKubelet, n.waitNode), "simcri", "kube-apiserver")
 }
 
 func (n *simNode) startRuntime(context.Context) error {
@@ -70,6 +72,19 @@ func (n *simNode) startRuntime(context.Context) error {
 // waitRuntime returns when the runtime listens.
 func (n *simNode) waitRuntime(ctx context.Context) error {
 	return poll(ctx, func(ctx context.Context) error { return dial(ctx, n.paths.simSocket()) })
+}
+
+// placeBetween finds out what the kubelet calls.
+func (n *simNode) placeBetween(context.Context) error {
+	n.called = Called{Runtime: n.paths.simSocket(), APIPort: n.state.Ports["kube-apiserver"], PKI: n.paths.pki("")}
+	if n.options.Between == nil {
+		return nil
+	}
+	var err error
+	if n.called, err = n.options.Between(n.called); err != nil {
+		return fmt.Errorf("stand between the kubelet and what it calls: %w", err)
+	}
+	return nil
 }
 
 // kubeletConfig returns the configuration of every lab, with changes for what a simulated machine lacks and for what
@@ -87,11 +102,13 @@ func (n *simNode) kubeletConfig() map[string]any {
 		"imagefs.available": "15%",
 	}
 	config["evictionPressureTransitionPeriod"] = "20s"
+	config["containerRuntimeEndpoint"] = "unix://" + n.called.Runtime
+	maps.Copy(config, n.options.KubeletConfig)
 	return config
 }
 
 func (n *simNode) startKubelet(context.Context) error {
-	if err := n.configureKubelet(n.kubeletConfig()); err != nil {
+	if err := n.configureKubelet(n.kubeletConfig(), n.called.APIPort); err != nil {
 		return err
 	}
 	args := slices.Concat([]string{"kubelet", "--"}, n.kubeletArgs(), []string{
