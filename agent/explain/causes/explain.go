@@ -16,7 +16,7 @@ type check func(*Case) []Finding
 // checks are all of them, by the stage that they belong to. Their order does not matter.
 var checks = slices.Concat(
 	controllersChecks, rolloutChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
-	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks, objectsChecks,
+	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks, objectsChecks, generalChecks,
 )
 
 // Explain goes from a snapshot to a report. It never changes the snapshot.
