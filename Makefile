@@ -119,6 +119,10 @@ test: ## unit tests: no root, no network
 test-install: ## go install of podstep in a new home, from a module proxy of files
 	$(TEST) -tags install -timeout 20m -v -run TestGoInstall ./cmd/podstep
 
+.PHONY: explore
+explore: build ## breaks each call of a kubelet about a pod, and judges podstep why: an hour; goes on where it was (docs/explored.md)
+	$(BIN)/podstep-lab explore --dir $(LAB)-explore --results $(BIN)/explored.jsonl --recordings $(BIN)/explored --page docs/explored.md
+
 .PHONY: test-sim
 test-sim: build tools ## tests on the simulated node, the UI in a terminal among them (tmux); no root
 	PODSTEP_BIN=$(OUT) scripts/tests.sh sim-screen sim-lab sim-stuck
