@@ -11,7 +11,7 @@ TAGS := grpcnotrace,kustomize_disable_go_plugin_support
 # symbols it is linked in half the time.
 WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(OUT)/
 # Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
-KUBELETS := v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
+KUBELETS := v1.30.14 v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
 CONTAINERD24 := v2.4.2
 CRI_TOOLS := v1.36.0
@@ -118,6 +118,10 @@ test: ## unit tests: no root, no network
 .PHONY: test-install
 test-install: ## go install of podstep in a new home, from a module proxy of files
 	$(TEST) -tags install -timeout 20m -v -run TestGoInstall ./cmd/podstep
+
+.PHONY: explore
+explore: build ## breaks each call of a kubelet about a pod, and judges podstep why: an hour; goes on where it was (docs/explored.md)
+	$(BIN)/podstep-lab explore --dir $(LAB)-explore --results $(BIN)/explored.jsonl --recordings $(BIN)/explored --page docs/explored.md
 
 .PHONY: test-sim
 test-sim: build tools ## tests on the simulated node, the UI in a terminal among them (tmux); no root

@@ -93,6 +93,8 @@ type Agent struct {
 	clock   struct{ read, offset atomic.Int64 }
 	closed  chan struct{}
 	closing sync.Once
+	// record returns what is recorded to a directory; nil: nothing is.
+	record atomic.Pointer[func() *agentpb.RecordDir]
 }
 
 // stepInfo is what the hot path needs of a step.

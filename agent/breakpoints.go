@@ -17,7 +17,6 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
-	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -41,10 +40,10 @@ type breakpoint struct {
 	// The breakpoint is removed when client is done. forget stops the waiting for that.
 	client context.Context
 	forget func() bool
-	peer   server.Peer // the process that asked for it
-	missed uint32      // pods that passed because there was no room for one more hold
-	seq    uint64      // of the last event before it was set
-	found  []Found     // the places that spec.at names; none for a breakpoint at steps
+	by     asker
+	missed uint32  // pods that passed because there was no room for one more hold
+	seq    uint64  // of the last event before it was set
+	found  []Found // the places that spec.at names; none for a breakpoint at steps
 }
 
 // breakpoints is the table of the breakpoints.
@@ -56,7 +55,7 @@ type breakpoints struct {
 }
 
 // addBreakpoint checks a breakpoint and adds it.
-func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, peer server.Peer) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, by asker) (*agentpb.Breakpoint, error) {
 	if err := a.mayAct(); err != nil {
 		return nil, err
 	}
@@ -70,7 +69,7 @@ func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRe
 	if err != nil {
 		return nil, err
 	}
-	b.client, b.peer = client, peer
+	b.client, b.by, b.spec.Message = client, by, by.message
 	out, err := a.putBreakpoint(b)
 	if err == nil {
 		a.holds.announce()
@@ -200,7 +199,7 @@ func (t *breakpoints) stopInside(a *Agent, s *span, ps *podSpan, at Found) {
 		return
 	}
 	a.putEnter(s, ps)
-	a.hold(here, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, at.Frame}, a.endStep(ps.pod))
+	a.hold(here, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.by, at.Frame}, a.endStep(ps.pod))
 }
 
 // isAt reports whether an address is one of the breakpoint's places.
@@ -285,16 +284,16 @@ func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault e
 		s.fault = true
 		a.faults.fails.Add(1)
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: values.Error(err), fields: append([]field{text("why", b.why().String())}, b.peer.Fields()...)})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: values.Error(err), fields: append([]field{text("why", b.why().String())}, b.by.fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
 		a.faults.delays.Add(1)
-		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.peer.Fields()...)
+		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.by.fields()...)
 		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
-		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.peer, nil}, nil)
+		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.by, nil}, nil)
 	default:
-		a.hold(at, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.peer, nil}, a.endStep(ps.pod))
+		a.hold(at, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.by, nil}, a.endStep(ps.pod))
 	}
 	return true, nil
 }
@@ -433,7 +432,7 @@ func (a *Agent) pointProto(b *breakpoint) *agentpb.Breakpoint {
 func (a *Agent) protoOf(b *breakpoint) *agentpb.Breakpoint {
 	out := &agentpb.Breakpoint{
 		Id: b.id, Spec: proto.CloneOf(b.spec), Refused: b.refused, Hits: b.hits, Missed: b.missed, Seq: b.seq,
-		Expires: timestamppb.New(b.expires), Peer: b.peer.Proto(),
+		Expires: timestamppb.New(b.expires), Peer: b.by.Proto(),
 	}
 	for _, f := range b.found {
 		out.Places = append(out.Places, f.Frame)

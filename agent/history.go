@@ -174,6 +174,7 @@ type storyReader struct {
 	packed []packed
 	parts  []*part
 	last   []byte // data of the last part when the history began: the recorder appends to it
+	carry  int    // the story is shortened to about so many bytes; 0: it is not, or was
 }
 
 // advance goes to the next event of a step that is wanted; false: there is none.
@@ -196,8 +197,18 @@ func (r *storyReader) advance(h *history) bool {
 	}
 }
 
-// open goes to the next part; false: there is none.
+// open goes to the next part, which of a shortened story is all that is left; false: there is none.
 func (r *storyReader) open(h *history) bool {
+	if r.carry == 0 {
+		return r.openNext(h)
+	}
+	r.data = r.carried(h)
+	r.carry = 0
+	return len(r.data) > 0
+}
+
+// openNext goes to the next part; false: there is none.
+func (r *storyReader) openNext(h *history) bool {
 	if len(r.packed) > 0 {
 		r.data = h.unpack(&r.packed[0])
 		r.packed = r.packed[1:]

@@ -33,9 +33,9 @@ type hold struct {
 	budget *budget
 	err    string
 
-	peer   server.Peer // the process that asked for the hold
-	ends   time.Time   // when the agent lets the pod go by itself
-	endsBy string      // what then ends it: the lease, or the name of a timer
+	asked  asker
+	ends   time.Time // when the agent lets the pod go by itself
+	endsBy string    // what then ends it: the lease, or the name of a timer
 
 	once     sync.Once
 	released chan struct{}
@@ -64,7 +64,7 @@ type terms struct {
 	why    cause
 	lease  time.Duration   // zero: the default, by where the pod is held
 	client context.Context // the hold ends when it is done
-	peer   server.Peer     // the process that asked for it
+	asked  asker
 	inside *agentpb.StackFrame
 }
 
@@ -299,7 +299,7 @@ func (a *Agent) hold(at crossing, on terms, got chan<- *hold) {
 	node := a.standsStill(s, at.side) || isStandstill(s.caller)
 	h := &hold{
 		pod: p, span: s, part: ps, side: at.side, inside: on.inside, why: on.why, since: now, lease: now.Add(leaseOr(on.lease, node)), err: at.err,
-		node: node, budget: a.budgetOf(s, p, now), peer: on.peer, released: make(chan struct{}), ended: make(chan struct{}),
+		node: node, budget: a.budgetOf(s, p, now), asked: on.asked, released: make(chan struct{}), ended: make(chan struct{}),
 	}
 	h.ends, h.endsBy = h.end(now)
 	defer close(h.ended)
@@ -386,7 +386,7 @@ func (h *hold) fields(on string) []field {
 		out = append(out, text("timer", b.timer.name), wire.Duration("budget", b.end.Sub(h.since)))
 	}
 	out = append(out, wire.Duration("ends", h.ends.Sub(h.since)), text("endsBy", h.endsBy))
-	return append(out, h.peer.Fields()...)
+	return append(out, h.asked.fields()...)
 }
 
 // releasePod lets a pod go for good: it is not held again.
@@ -399,18 +399,8 @@ func (a *Agent) releasePod(p *pod, reason string) {
 }
 
 // releaseAll lets every pod go.
-func (a *Agent) releaseAll(reason string) []*hold { return a.releaseAllBy(reason, server.Peer{}) }
-
-// releaseAllBy is releaseAll for a process that asks for it.
-func (a *Agent) releaseAllBy(reason string, by server.Peer) []*hold {
-	for _, p := range a.pods.All() {
-		a.dropPending(p, reason)
-	}
-	all := a.holds.forPod(nil)
-	for _, h := range all {
-		h.releaseBy(reason, by)
-	}
-	return all
+func (a *Agent) releaseAll(reason string) []*hold {
+	return a.releaseHeld(heldQuery{}, reason, server.Peer{})
 }
 
 // proto returns a hold that has begun, as a message.
@@ -420,7 +410,7 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Id: h.id, Pod: h.pod.Proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: h.on(), Place: h.inside,
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
-		Peer: h.peer.Proto(), Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
+		Peer: h.asked.Proto(), Message: h.asked.message, Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
 	out.Fields = h.span.shown(h.side).Protos()
 	return out

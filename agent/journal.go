@@ -342,7 +342,7 @@ func (j *journal) hand(e *event, encoded []byte) {
 func (j *journal) watch(w *watcher, history bool) error {
 	j.out.Lock()
 	defer j.out.Unlock()
-	if len(j.watchers) >= maxWatchers {
+	if j.clients() >= maxWatchers {
 		return refused(agentpb.Problem_TOO_MANY_WATCHERS, args{"count": strconv.Itoa(maxWatchers)})
 	}
 	w.began = j.handed
@@ -352,6 +352,16 @@ func (j *journal) watch(w *watcher, history bool) error {
 	j.watchers[w] = struct{}{}
 	j.shareOut()
 	return nil
+}
+
+// clients returns how many watchers are clients'. The caller holds out.
+func (j *journal) clients() (n int) {
+	for w := range j.watchers {
+		if !w.own {
+			n++
+		}
+	}
+	return n
 }
 
 func (j *journal) unwatch(w *watcher) {

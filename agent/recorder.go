@@ -218,5 +218,5 @@ func (j *journal) stats(out *agentpb.StatsResponse) {
 	defer j.out.Unlock()
 	r := j.recorder
 	out.RecorderBytes, out.RecorderLimit, out.RecorderEvents, out.FoldedSyncs = r.bytes, r.limit, r.events, r.folded
-	out.Subscribers = int32(len(j.watchers))
+	out.Subscribers = int32(j.clients())
 }

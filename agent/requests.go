@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"os"
@@ -97,11 +98,16 @@ func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.
 	a := s.agent
 	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.forPod(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.stats(out)
+	out.Record = a.RecordDir()
 	return out, nil
 }
 
 func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return s.agent.addBreakpoint(ctx, req, server.Client(ctx, req.GetWhileConnected()), server.PeerFrom(ctx))
+	by, err := askerFrom(ctx, req.GetMessage())
+	if err != nil {
+		return nil, err
+	}
+	return s.agent.addBreakpoint(ctx, req, server.Client(ctx, req.GetWhileConnected()), by)
 }
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
@@ -154,7 +160,11 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), peer: server.PeerFrom(ctx)}}
+	by, err := askerFrom(ctx, req.GetMessage())
+	if err != nil {
+		return nil, err
+	}
+	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), asked: by}}
 	if err := a.arm(p, w); err != nil {
 		return nil, err
 	}
@@ -206,11 +216,15 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
+	by, err := askerFrom(ctx, cmp.Or(req.GetMessage(), from.asked.message))
+	if err != nil {
+		return nil, err
+	}
 	place, err := a.placeFor(from, req)
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), peer: server.PeerFrom(ctx)}}
+	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), asked: by}}
 	if byLine(req.GetMode()) {
 		if w.inside = from.span.goroutine; w.inside == 0 {
 			return nil, refused(agentpb.Problem_NO_LINES, nil)
@@ -241,7 +255,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
 	a := s.agent
 	if req.GetAll() {
-		return a.released(ctx, a.releaseAllBy(agentpb.ReleaseContinue, server.PeerFrom(ctx)))
+		return a.continueAll(ctx, req)
 	}
 	p, err := a.onePod(req.GetPods())
 	if err != nil {
@@ -256,6 +270,15 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
 	return a.released(ctx, held)
+}
+
+// continueAll is Continue for all that a request selects.
+func (a *Agent) continueAll(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
+	q, err := a.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid)
+	if err != nil {
+		return nil, err
+	}
+	return a.released(ctx, a.releaseHeld(q, agentpb.ReleaseContinue, server.PeerFrom(ctx)))
 }
 
 // released returns the answer about holds that were let go. It waits until their pods have gone on: the kubelet's
@@ -274,11 +297,17 @@ func (a *Agent) released(ctx context.Context, holds []*hold) (*agentpb.ContinueR
 	return out, nil
 }
 
-func (s *service) ListHolds(context.Context, *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
+func (s *service) ListHolds(_ context.Context, req *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
+	q, err := s.agent.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid)
+	if err != nil {
+		return nil, err
+	}
 	held, seq := s.agent.holds.list(s.agent, nil)
 	out := &agentpb.ListHoldsResponse{Seq: seq}
 	for _, h := range held {
-		out.Holds = append(out.Holds, h.proto())
+		if q.meansHold(h) {
+			out.Holds = append(out.Holds, h.proto())
+		}
 	}
 	return out, nil
 }

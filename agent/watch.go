@@ -45,14 +45,20 @@ const maxSentPods = 2048
 // sender sends batches, and each pod before its first event.
 type sender struct {
 	stream grpc.ServerStreamingServer[agentpb.Batch]
-	sent   map[*pod]bool // whether its name was sent, too
+	sent   sentPods
 }
 
 func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
-	return &sender{stream: stream, sent: map[*pod]bool{}}
+	return &sender{stream: stream, sent: sentPods{}}
 }
 
-func (s *sender) batch(events []kept) error {
+func (s *sender) batch(events []kept) error { return s.stream.Send(s.sent.batch(events)) }
+
+// sentPods are the pods that a stream has introduced, and whether by their names, too.
+type sentPods map[*pod]bool
+
+// batch makes a batch of events, with the pods that it introduces.
+func (s sentPods) batch(events []kept) *agentpb.Batch {
 	b := &agentpb.Batch{Events: make([][]byte, 0, len(events))}
 	for _, e := range events {
 		if p := s.pod(e.pod); p != nil {
@@ -60,22 +66,22 @@ func (s *sender) batch(events []kept) error {
 		}
 		b.Events = append(b.Events, e.data)
 	}
-	return s.stream.Send(b)
+	return b
 }
 
 // pod returns what is to be sent of a pod before an event of it; nil: nothing. A pod that was sent by its uid alone is
 // sent again once its name is known.
-func (s *sender) pod(of *pod) *agentpb.Pod {
-	if of == nil || s.sent[of] {
+func (s sentPods) pod(of *pod) *agentpb.Pod {
+	if of == nil || s[of] {
 		return nil
 	}
 	p := of.Proto()
-	if _, sent := s.sent[of]; sent && p.Name == "" {
+	if _, sent := s[of]; sent && p.Name == "" {
 		return nil
 	}
-	if len(s.sent) >= maxSentPods {
-		clear(s.sent)
+	if len(s) >= maxSentPods {
+		clear(s)
 	}
-	s.sent[of] = p.Name != ""
+	s[of] = p.Name != ""
 	return p
 }

@@ -44,6 +44,7 @@ type watcher struct {
 	steps    map[uint32]bool // nil: all
 	node     bool
 	live     bool     // wants what happens, too
+	own      bool     // is no client's, see Tap
 	history  *history // nil: not wanted
 	began    uint64   // seq of the last event before the watcher
 

@@ -72,7 +72,8 @@ func (l *Lab) criOf(n labNode) string {
 	return l.state.CRI
 }
 
-func (l *Lab) configureKubelet(n labNode, differs map[string]any) error {
+// configureKubelet writes a kubelet's configuration, and its kubeconfig for the API server at a port.
+func (l *Lab) configureKubelet(n labNode, differs map[string]any, port int) error {
 	config, err := yaml.Marshal(differs)
 	if err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
@@ -83,12 +84,12 @@ func (l *Lab) configureKubelet(n labNode, differs map[string]any) error {
 	if err := os.WriteFile(n.paths.config("resolv.conf"), []byte("nameserver 10.96.0.10\n"), 0o644); err != nil {
 		return fmt.Errorf("configure kubelet: %w", err)
 	}
-	return writeKubeconfig(l.paths, n.paths.config("kubelet.kubeconfig"), n.part("kubelet"), l.state.Ports["kube-apiserver"])
+	return writeKubeconfig(l.paths, n.paths.config("kubelet.kubeconfig"), n.part("kubelet"), port)
 }
 
 func (l *realNode) startKubelet(context.Context) error {
 	node := l.nodes[0]
-	if err := l.configureKubelet(node, l.kubeletConfig(node)); err != nil {
+	if err := l.configureKubelet(node, l.kubeletConfig(node), l.state.Ports["kube-apiserver"]); err != nil {
 		return err
 	}
 	args := append(l.kubeletArgs(node), "-v="+strconv.Itoa(l.options.KubeletV))

@@ -24,11 +24,24 @@ type Options struct {
 	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
 
+	// Between is called once, before the kubelet of a sim lab starts, with what the kubelet calls. The kubelet calls what
+	// Between returns instead. It may be nil.
+	Between func(Called) (Called, error)
+	// KubeletConfig has settings of the kubelet's configuration that replace those of a sim lab. It may be nil.
+	KubeletConfig map[string]any
+
 	// Progress is called when a part is ready, with the time that its start took. It may be nil.
 	Progress func(part string, took time.Duration)
 	// Lost is called when a part of one node of several has died by itself and the lab goes on. It may be nil, and must
 	// not call the lab.
 	Lost func(error)
+}
+
+// Called is what the kubelet of a lab calls.
+type Called struct {
+	Runtime string // socket of the container runtime
+	APIPort int    // port of the kube-apiserver on 127.0.0.1
+	PKI     string // directory of the lab's certificates and keys
 }
 
 // UsageError is an option that cannot be used as it is.
@@ -44,6 +57,9 @@ func (o *Options) check() error {
 	}
 	switch o.Runtime {
 	case labstate.Containerd:
+		if o.Between != nil || o.KubeletConfig != nil {
+			return usagef("nothing can stand between the parts of a lab with real containers: use --runtime sim")
+		}
 		if o.Scenario != "" {
 			return usagef("a scenario is for simulated containers: leave out --scenario, or use --runtime sim")
 		}
@@ -59,6 +75,9 @@ func (o *Options) check() error {
 	}
 	if o.Nodes < 0 || o.Nodes > maxNodes {
 		return usagef("a lab does not have %d nodes: choose a number from 1 to %d", o.Nodes, maxNodes)
+	}
+	if o.Nodes > 1 && o.Between != nil {
+		return usagef("something stands between the parts of one node: leave out the other nodes")
 	}
 	if o.Nodes > 1 && o.Runtime != labstate.Sim {
 		return usagef("several nodes are simulated ones: leave out --nodes, or use --runtime sim")

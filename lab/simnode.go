@@ -3,6 +3,7 @@ package lab
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/netip"
 	"os"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 type simNode struct {
 	*Lab
 	scenario string // absolute, or empty
+	between  Called // what the kubelet calls if something stands between
 }
 
 // simAddress is an address that every machine has and that no other machine can reach.
@@ -60,7 +62,7 @@ func (n *simNode) add(p *plan) {
 	for _, h := range n.hosts() {
 		p.add(h.part("simcri"), inTurn(h.startRuntime, h.waitRuntime))
 		ready := func(ctx context.Context) error { return n.waitNode(ctx, h.name) }
-		p.add(h.part("kubelet"), inTurn(h.startKubelet, ready), h.part("simcri"), "kube-apiserver")
+		p.add(h.part("kubelet"), inTurn(h.placeBetween, h.startKubelet, ready), h.part("simcri"), "kube-apiserver")
 	}
 }
 
@@ -103,6 +105,31 @@ func (h simHost) waitRuntime(ctx context.Context) error {
 	return poll(ctx, func(ctx context.Context) error { return dial(ctx, h.labNode.paths.simSocket()) })
 }
 
+// placeBetween puts what the lab's options want between the kubelet and what it calls.
+func (h simHost) placeBetween(context.Context) error {
+	if h.options.Between == nil {
+		return nil
+	}
+	var err error
+	if h.between, err = h.options.Between(h.parts()); err != nil {
+		return fmt.Errorf("stand between the kubelet and what it calls: %w", err)
+	}
+	return nil
+}
+
+// parts returns the runtime and the API server of the node's kubelet.
+func (h simHost) parts() Called {
+	return Called{Runtime: h.labNode.paths.simSocket(), APIPort: h.state.Ports["kube-apiserver"], PKI: h.Lab.paths.pki("")}
+}
+
+// called returns what the node's kubelet calls.
+func (h simHost) called() Called {
+	if h.options.Between != nil {
+		return h.between
+	}
+	return h.parts()
+}
+
 // kubeletConfig returns the configuration of every lab, with changes for what a simulated machine lacks and for what
 // a person wants to see.
 func (h simHost) kubeletConfig() map[string]any {
@@ -118,11 +145,13 @@ func (h simHost) kubeletConfig() map[string]any {
 		"imagefs.available": "15%",
 	}
 	config["evictionPressureTransitionPeriod"] = "20s"
+	config["containerRuntimeEndpoint"] = "unix://" + h.called().Runtime
+	maps.Copy(config, h.options.KubeletConfig)
 	return config
 }
 
 func (h simHost) startKubelet(context.Context) error {
-	if err := h.configureKubelet(h.labNode, h.kubeletConfig()); err != nil {
+	if err := h.configureKubelet(h.labNode, h.kubeletConfig(), h.called().APIPort); err != nil {
 		return err
 	}
 	own := h.labNode.paths

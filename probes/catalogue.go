@@ -71,6 +71,8 @@ type Step struct {
 	Closure string `yaml:"closure"`
 	// File is where the function is, relative to its module.
 	File string `yaml:"file"`
+	// Formerly is what the function was called in older kubelets, the oldest first.
+	Formerly []Former `yaml:"formerly" json:"-"`
 	// CRI is the method that the function calls, such as ImageService.PullImage, if the function is one of the
 	// kubelet's CRI client.
 	CRI string `yaml:"cri"`
@@ -389,6 +391,8 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	} else {
 		_, err := ParseSymbol(s.Symbol)
 		add(err != nil, "symbol cannot be read")
+		wrong := s.formerlyWrong()
+		add(wrong != "", wrong)
 	}
 	add(s.Tier != 1 && s.Tier != 2, "tier must be 1 or 2")
 	add(s.Title.En == "" || s.Title.Zh == "", "title is missing in a language")
@@ -424,6 +428,9 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 // plainlyOutside reports whether a step that is no function has nothing that only a function has.
 func (s *Step) plainlyOutside() bool {
 	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig, ByCall: PodNone}
+	if len(s.Formerly) > 0 {
+		return false
+	}
 	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet
 	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0

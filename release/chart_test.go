@@ -67,18 +67,20 @@ func TestChart(t *testing.T) {
 
 // TestChartValues: each value has its effect on the DaemonSet.
 func TestChartValues(t *testing.T) {
+	const record = "--record-dir=/var/lib/podstep/record --keep=1GiB"
 	for name, c := range map[string]struct {
 		values map[string]any
 		args   string
 		mounts string
 		image  string
 	}{
-		"default":    {nil, "--no-tui --metrics=127.0.0.1:9090 --passive --read-only", "/run/podstep", "localhost/podstep:" + sourceVersion(t)},
-		"with calls": {map[string]any{"passive": false}, "--no-tui --metrics=127.0.0.1:9090 --read-only", "/run/podstep /sys/fs/cgroup", "localhost/podstep:" + sourceVersion(t)},
-		"holds": {map[string]any{"allowHolds": true, "extraArgs": []any{"--tier=2"}}, "--no-tui --metrics=127.0.0.1:9090 --passive --allow-holds --tier=2", "/run/podstep",
+		"default":    {nil, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --read-only", "/run/podstep /var/lib/podstep/record", "localhost/podstep:" + sourceVersion(t)},
+		"with calls": {map[string]any{"passive": false}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --read-only", "/run/podstep /var/lib/podstep/record /sys/fs/cgroup", "localhost/podstep:" + sourceVersion(t)},
+		"holds": {map[string]any{"allowHolds": true, "extraArgs": []any{"--tier=2"}}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --allow-holds --tier=2", "/run/podstep /var/lib/podstep/record",
 			"localhost/podstep:" + sourceVersion(t)},
+		"no record": {map[string]any{"record": map[string]any{"dir": ""}}, "--no-tui --metrics=127.0.0.1:9090 --passive --read-only", "/run/podstep", "localhost/podstep:" + sourceVersion(t)},
 		"image and metrics": {map[string]any{"image": map[string]any{"repository": "mirror.example/podstep", "tag": "v9"}, "metrics": map[string]any{"port": 9099}},
-			"--no-tui --metrics=127.0.0.1:9099 --passive --read-only", "/run/podstep", "mirror.example/podstep:v9"},
+			"--no-tui --metrics=127.0.0.1:9099 " + record + " --passive --read-only", "/run/podstep /var/lib/podstep/record", "mirror.example/podstep:v9"},
 	} {
 		text, err := render(c.values)
 		if err != nil {
@@ -113,6 +115,7 @@ func TestChartSchema(t *testing.T) {
 		"a name that no value has": {"allowHold": true},
 		"a text for a switch":      {"passive": "no"},
 		"no port":                  {"metrics": map[string]any{"port": 0}},
+		"no size":                  {"record": map[string]any{"keep": "much"}},
 		"no repository":            {"image": map[string]any{"repository": ""}},
 		"an argument, no flag":     {"extraArgs": []any{"attach"}},
 	} {

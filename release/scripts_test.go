@@ -37,6 +37,11 @@ func TestPackageScripts(t *testing.T) {
 		if removed := os.IsNotExist(err); removed != (c.script == "postrm.sh" && len(c.calls) > 0) {
 			t.Errorf("%s: the empty directory is removed: %t", name, removed)
 		}
+		for file, stays := range map[string]bool{"0000000000-20261125T031200Z.podstep": c.argument != "purge", "mine.txt": true} {
+			if _, err := os.Stat(m.path("var/lib/podstep/record/" + file)); (err == nil) != stays {
+				t.Errorf("%s: %s of the record directory: %v", name, file, err)
+			}
+		}
 		if _, err := os.Stat(m.path("run/podstep/agent.sock")); err != nil {
 			t.Errorf("%s: what a podstep still needs is removed: %v", name, err)
 		}
@@ -52,13 +57,13 @@ func (m machine) path(name string) string { return filepath.Join(string(m), name
 func newMachine(t *testing.T) machine {
 	t.Helper()
 	m := machine(t.TempDir())
-	for _, dir := range []string{"bin", "run/systemd/system", "run/podstep/attach/empty"} {
+	for _, dir := range []string{"bin", "run/systemd/system", "run/podstep/attach/empty", "var/lib/podstep/record"} {
 		if err := os.MkdirAll(m.path(dir), 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	systemctl := "#!/bin/sh\necho \"$@\" >>" + m.path("calls") + "\n[ \"$1\" != try-restart ]\n"
-	for name, text := range map[string]string{"bin/systemctl": systemctl, "run/podstep/agent.sock": "", "calls": ""} {
+	for name, text := range map[string]string{"bin/systemctl": systemctl, "run/podstep/agent.sock": "", "calls": "", "var/lib/podstep/record/0000000000-20261125T031200Z.podstep": "", "var/lib/podstep/record/mine.txt": ""} {
 		if err := os.WriteFile(m.path(name), []byte(text), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +78,7 @@ func (m machine) run(t *testing.T, script, argument string) []string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	here := strings.ReplaceAll(string(text), "/run/", m.path("run")+"/")
+	here := strings.NewReplacer("/run/", m.path("run")+"/", "/var/lib/", m.path("var/lib")+"/").Replace(string(text))
 	cmd := exec.Command("sh", "-c", here, script, argument)
 	cmd.Env = []string{"PATH=" + m.path("bin") + ":" + os.Getenv("PATH")}
 	if out, err := cmd.CombinedOutput(); err != nil {

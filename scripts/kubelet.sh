@@ -20,7 +20,8 @@ trap 'rm -rf "$work"' EXIT
 # their own: the libraries of v1.34.4 are v0.34.4.
 go mod download "$module"
 source=$(go list -m -f '{{.Dir}}' "$module")
-sed "s|=> \./staging/src/\(k8s\.io/[^ ]*\)\$|=> \1 v0.${version#v1.}|" "$source/go.mod" >"$work/go.mod"
+# Not all of them are served: those that show how to use the others are not, for some versions, and the kubelet needs none.
+sed "/k8s\.io\/sample-/d; s|=> \./staging/src/\(k8s\.io/[^ ]*\)\$|=> \1 v0.${version#v1.}|" "$source/go.mod" >"$work/go.mod"
 cat "$source/go.sum" >"$work/go.sum"
 GOWORK=off CGO_ENABLED=0 go -C "$source" build -mod=mod -modfile="$work/go.mod" -trimpath -tags selinux,notest \
 	-ldflags "-s -w -X k8s.io/component-base/version.gitVersion=$version" -o "$work/kubelet" ./cmd/kubelet

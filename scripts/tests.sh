@@ -15,7 +15,7 @@ tools=$PODSTEP_BIN/tools
 part() {
 	case $1 in
 	sim-screen)   run . sim '' ./tui/... ./agent/attach/... ./agent/dap ;;
-	sim-lab)      run lab sim '' . ;;
+	sim-lab)      run lab sim '' . ./explore ;;
 	sim-stuck)    run lab sim '' ./stuck ;;
 	node-hold)    run lab node '-run ^TestHoldTenMinutes$' ./cmd/podstep-kubelet ;;
 	node-soak)    run lab node '' ./soak ;;

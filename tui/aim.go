@@ -54,7 +54,7 @@ func (m *Model) byHand(do func() tea.Cmd) tea.Cmd {
 	before := m.selectedUID()
 	cmd := do()
 	if m.selectedUID() != before {
-		m.strayed = true
+		m.strayed, m.opts.Pod = true, nil
 	}
 	return cmd
 }

@@ -172,7 +172,6 @@ func (w *world) RemoveBreakpoint(_ context.Context, id uint32) error {
 func (w *world) Holds(context.Context) ([]*agentpb.HoldInfo, error)         { return w.holds, nil }
 func (w *world) Breakpoints(context.Context) ([]*agentpb.Breakpoint, error) { return w.points, nil }
 func (w *world) Poll()                                                      {}
-func (w *world) Socket() string                                             { return "/nowhere" }
 
 func (w *world) History(_ context.Context, take func(*agentpb.InfoResponse, *agentpb.Batch) error) error {
 	for _, b := range w.past {

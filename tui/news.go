@@ -52,6 +52,7 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 		m.state.Loaded()
 	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
+	m.goToPod()
 	if n.Poll != nil {
 		m.takePoll(n.Poll)
 	}
@@ -69,6 +70,14 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	}
 	cmds = append(cmds, m.walkLook(), m.offerTour(), m.nextNews())
 	return tea.Batch(cmds...)
+}
+
+// goToPod selects the pod to begin with as soon as it is known.
+func (m *Model) goToPod() {
+	if p := m.opts.Pod; p != nil && m.caughtUp && m.state.SelectPodNamed(p.Namespace, p.Name) {
+		m.opts.Pod = nil
+		m.state.SetFocus(screen.PaneMain)
+	}
 }
 
 // meetAgent takes over from another agent, or from none.

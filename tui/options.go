@@ -30,6 +30,8 @@ type Options struct {
 	StateFile string
 	// Tour is the walk to begin with, by name.
 	Tour string
+	// Pod is the pod to begin with; nil: the screen chooses.
+	Pod *PodName
 	// Filter is the filter to begin with.
 	Filter string
 	// Record is the file to record to from the beginning.
@@ -43,6 +45,9 @@ type Options struct {
 	// several: the screen is that of one node of several.
 	several bool
 }
+
+// PodName names a pod.
+type PodName struct{ Namespace, Name string }
 
 // Cluster makes the objects of walks.
 type Cluster interface {

@@ -73,7 +73,7 @@ func (p *place) nothingLeft() {
 	if p.t.Failed() {
 		return // the test stopped somewhere on its way
 	}
-	c, err := client.Dial(context.Background(), p.agent.Path)
+	c, err := client.Reach(context.Background(), p.agent.Place)
 	if err != nil {
 		return // the agent is gone, and its holds with it
 	}

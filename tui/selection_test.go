@@ -468,3 +468,29 @@ func TestFilterWithError(t *testing.T) {
 		t.Errorf("the filter is %q", d.m.filter)
 	}
 }
+
+// TestBeginsAtPod: the screen goes to the pod that it was opened at, also if that pod comes later. It does not when the
+// person has gone to another one meanwhile.
+func TestBeginsAtPod(t *testing.T) {
+	w := newWorld()
+	d := newDesk(t, w, Options{Pod: &PodName{"default", "hello"}})
+	d.m.offered = true
+	d.live(w.creation(web))
+	d.deliver(session.News{Batches: []*agentpb.Batch{w.creation(hello)}})
+	if got := d.m.selectedUID(); got != "u-hello" || d.m.opts.Pod != nil {
+		t.Errorf("%s is selected", got)
+	}
+	d = newDesk(t, w, Options{Pod: &PodName{"default", "later"}})
+	d.m.offered = true
+	d.live(w.creation(web), w.creation(hello))
+	d.m.state.SetFocus(screen.PanePods)
+	for before := d.m.selectedUID(); d.m.selectedUID() == before; {
+		d.press("k")
+		if d.m.selectedUID() == before {
+			d.press("j")
+		}
+	}
+	if d.m.opts.Pod != nil {
+		t.Error("the screen would go to another pod than that of the person")
+	}
+}

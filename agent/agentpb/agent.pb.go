@@ -364,6 +364,8 @@ const (
 	Problem_TOO_LONG Problem_Code = 31
 	// BAD_SLOWER_THAN: slower_than is negative. Args: asked.
 	Problem_BAD_SLOWER_THAN Problem_Code = 32
+	// LONG_MESSAGE: the message of a hold is longer than the agent keeps. Args: most, in bytes.
+	Problem_LONG_MESSAGE Problem_Code = 33
 	// NOT_HELD: the pod is not held. Args: pod.
 	Problem_NOT_HELD Problem_Code = 40
 	// HELD_ALREADY: Args: pod, on, step.
@@ -441,6 +443,7 @@ var (
 		30: "NOT_POSITIVE",
 		31: "TOO_LONG",
 		32: "BAD_SLOWER_THAN",
+		33: "LONG_MESSAGE",
 		40: "NOT_HELD",
 		41: "HELD_ALREADY",
 		42: "HOLD_PENDING",
@@ -484,6 +487,7 @@ var (
 		"NOT_POSITIVE":         30,
 		"TOO_LONG":             31,
 		"BAD_SLOWER_THAN":      32,
+		"LONG_MESSAGE":         33,
 		"NOT_HELD":             40,
 		"HELD_ALREADY":         41,
 		"HOLD_PENDING":         42,
@@ -538,7 +542,7 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29, 0}
+	return file_agent_proto_rawDescGZIP(), []int{30, 0}
 }
 
 type LookRequest struct {
@@ -2578,7 +2582,9 @@ type StatsResponse struct {
 	Holds          int32                  `protobuf:"varint,9,opt,name=holds,proto3" json:"holds,omitempty"`
 	Pods           int32                  `protobuf:"varint,10,opt,name=pods,proto3" json:"pods,omitempty"`
 	// faults counts the panics of podstep's own code in the kubelet. All were caught.
-	Faults        uint64 `protobuf:"varint,11,opt,name=faults,proto3" json:"faults,omitempty"`
+	Faults uint64 `protobuf:"varint,11,opt,name=faults,proto3" json:"faults,omitempty"`
+	// record is the directory to which the agent's events are recorded. Not set: they are not.
+	Record        *RecordDir `protobuf:"bytes,12,opt,name=record,proto3" json:"record,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2690,6 +2696,101 @@ func (x *StatsResponse) GetFaults() uint64 {
 	return 0
 }
 
+func (x *StatsResponse) GetRecord() *RecordDir {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+// RecordDir is how the recording to a directory goes.
+type RecordDir struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Dir   string                 `protobuf:"bytes,1,opt,name=dir,proto3" json:"dir,omitempty"`
+	// bytes is what the directory takes, of at most limit.
+	Bytes int64 `protobuf:"varint,2,opt,name=bytes,proto3" json:"bytes,omitempty"`
+	Limit int64 `protobuf:"varint,3,opt,name=limit,proto3" json:"limit,omitempty"`
+	// events were recorded, dropped were not.
+	Events  uint64 `protobuf:"varint,4,opt,name=events,proto3" json:"events,omitempty"`
+	Dropped uint64 `protobuf:"varint,5,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// failing is why nothing can be recorded now. Empty: it can be.
+	Failing       string `protobuf:"bytes,6,opt,name=failing,proto3" json:"failing,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RecordDir) Reset() {
+	*x = RecordDir{}
+	mi := &file_agent_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RecordDir) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RecordDir) ProtoMessage() {}
+
+func (x *RecordDir) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RecordDir.ProtoReflect.Descriptor instead.
+func (*RecordDir) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *RecordDir) GetDir() string {
+	if x != nil {
+		return x.Dir
+	}
+	return ""
+}
+
+func (x *RecordDir) GetBytes() int64 {
+	if x != nil {
+		return x.Bytes
+	}
+	return 0
+}
+
+func (x *RecordDir) GetLimit() int64 {
+	if x != nil {
+		return x.Limit
+	}
+	return 0
+}
+
+func (x *RecordDir) GetEvents() uint64 {
+	if x != nil {
+		return x.Events
+	}
+	return 0
+}
+
+func (x *RecordDir) GetDropped() uint64 {
+	if x != nil {
+		return x.Dropped
+	}
+	return 0
+}
+
+func (x *RecordDir) GetFailing() string {
+	if x != nil {
+		return x.Failing
+	}
+	return ""
+}
+
 type AddBreakpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
@@ -2715,14 +2816,16 @@ type AddBreakpointRequest struct {
 	WhileConnected bool `protobuf:"varint,12,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
 	// at is a place in the kubelet's code, and stands in place of step. It is in Delve's syntax: FUNCTION,
 	// FUNCTION:LINE or FILE:LINE. The breakpoint then needs a debugger, and can only hold.
-	At            string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
+	At string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
+	// message is like that of HoldRequest. The holds of the breakpoint have it, too.
+	Message       string `protobuf:"bytes,14,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2734,7 +2837,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2747,7 +2850,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -2854,6 +2957,13 @@ func (x *AddBreakpointRequest) GetAt() string {
 	return ""
 }
 
+func (x *AddBreakpointRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type isAddBreakpointRequest_Action interface {
 	isAddBreakpointRequest_Action()
 }
@@ -2887,7 +2997,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2899,7 +3009,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2912,7 +3022,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -2945,7 +3055,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2957,7 +3067,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2970,7 +3080,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -3054,7 +3164,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3066,7 +3176,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3079,7 +3189,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Refused) GetStep() string {
@@ -3114,7 +3224,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3126,7 +3236,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3139,7 +3249,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3178,7 +3288,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3190,7 +3300,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3203,7 +3313,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 type ListBreakpointsResponse struct {
@@ -3215,7 +3325,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3227,7 +3337,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3240,7 +3350,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3259,7 +3369,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3271,7 +3381,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3284,7 +3394,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3306,13 +3416,15 @@ type HoldRequest struct {
 	Force bool                 `protobuf:"varint,4,opt,name=force,proto3" json:"force,omitempty"`
 	// while_connected: the hold ends with the connection that asked for it, whatever its lease.
 	WhileConnected bool `protobuf:"varint,5,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// message is why the pod is held, in the words of the person, for others who meet the hold: at most 200 bytes.
+	Message       string `protobuf:"bytes,6,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3436,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3449,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3375,6 +3487,13 @@ func (x *HoldRequest) GetWhileConnected() bool {
 	return false
 }
 
+func (x *HoldRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type StepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
@@ -3385,13 +3504,15 @@ type StepRequest struct {
 	Wait  *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`
 	// while_connected is like that of HoldRequest, for the new hold.
 	WhileConnected bool `protobuf:"varint,6,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
-	unknownFields  protoimpl.UnknownFields
-	sizeCache      protoimpl.SizeCache
+	// message is like that of HoldRequest. Empty: that of the hold from which the pod goes on.
+	Message       string `protobuf:"bytes,7,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3403,7 +3524,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3416,7 +3537,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3461,17 +3582,30 @@ func (x *StepRequest) GetWhileConnected() bool {
 	return false
 }
 
+func (x *StepRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 type ContinueRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Pods          *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
-	All           bool                   `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pods select one pod, which has to be held. With all they select any number.
+	Pods *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	// all lets every held pod go that pods select; none is no error.
+	All bool `protobuf:"varint,2,opt,name=all,proto3" json:"all,omitempty"`
+	// step: with all, only the pods that are held at these steps. It is a glob, as that of AddBreakpointRequest.
+	Step string `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
+	// uid: with all, only the holds for which a process of this user asked.
+	Uid           *uint32 `protobuf:"varint,4,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3483,7 +3617,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3496,7 +3630,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -3513,6 +3647,20 @@ func (x *ContinueRequest) GetAll() bool {
 	return false
 }
 
+func (x *ContinueRequest) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *ContinueRequest) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
+}
+
 type ContinueResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Released []*HoldInfo            `protobuf:"bytes,1,rep,name=released,proto3" json:"released,omitempty"`
@@ -3524,7 +3672,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3536,7 +3684,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3549,7 +3697,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -3567,14 +3715,18 @@ func (x *ContinueResponse) GetSeq() uint64 {
 }
 
 type ListHoldsRequest struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Only the holds that these select; see ContinueRequest.
+	Pods          *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	Step          string       `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	Uid           *uint32      `protobuf:"varint,3,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3586,7 +3738,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3599,7 +3751,28 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{38}
+}
+
+func (x *ListHoldsRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *ListHoldsRequest) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *ListHoldsRequest) GetUid() uint32 {
+	if x != nil && x.Uid != nil {
+		return *x.Uid
+	}
+	return 0
 }
 
 type ListHoldsResponse struct {
@@ -3613,7 +3786,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3625,7 +3798,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3638,7 +3811,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -3686,14 +3859,16 @@ type HoldInfo struct {
 	// seq is the number of the HOLD event. Zero: the event was lost.
 	Seq uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
 	// place is the line at which the pod is held, if it is held inside the step.
-	Place         *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
+	Place *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
+	// message is that of the request, without what may not be shown.
+	Message       string `protobuf:"bytes,20,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3705,7 +3880,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3718,7 +3893,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -3847,6 +4022,13 @@ func (x *HoldInfo) GetPlace() *StackFrame {
 	return nil
 }
 
+func (x *HoldInfo) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
 // Budget is the first timer that a hold would trip, if any would.
 type Budget struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3859,7 +4041,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3871,7 +4053,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3884,7 +4066,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{40}
+	return file_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4077,7 +4259,7 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\bR\bdeleting\x12\x14\n" +
 	"\x05ready\x18\v \x01(\bR\x05ready\x12\x10\n" +
 	"\x03seq\x18\f \x01(\x04R\x03seq\"\x0e\n" +
-	"\fStatsRequest\"\xcb\x03\n" +
+	"\fStatsRequest\"\x80\x04\n" +
 	"\rStatsResponse\x12\x16\n" +
 	"\x06events\x18\x01 \x01(\x04R\x06events\x12F\n" +
 	"\adropped\x18\x02 \x03(\v2,.podstep.agent.v1.StatsResponse.DroppedEntryR\adropped\x12%\n" +
@@ -4090,10 +4272,18 @@ const file_agent_proto_rawDesc = "" +
 	"\x05holds\x18\t \x01(\x05R\x05holds\x12\x12\n" +
 	"\x04pods\x18\n" +
 	" \x01(\x05R\x04pods\x12\x16\n" +
-	"\x06faults\x18\v \x01(\x04R\x06faults\x1a:\n" +
+	"\x06faults\x18\v \x01(\x04R\x06faults\x123\n" +
+	"\x06record\x18\f \x01(\v2\x1b.podstep.agent.v1.RecordDirR\x06record\x1a:\n" +
 	"\fDroppedEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\xf6\x03\n" +
+	"\x05value\x18\x02 \x01(\x04R\x05value:\x028\x01\"\x95\x01\n" +
+	"\tRecordDir\x12\x10\n" +
+	"\x03dir\x18\x01 \x01(\tR\x03dir\x12\x14\n" +
+	"\x05bytes\x18\x02 \x01(\x03R\x05bytes\x12\x14\n" +
+	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
+	"\x06events\x18\x04 \x01(\x04R\x06events\x12\x18\n" +
+	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x18\n" +
+	"\afailing\x18\x06 \x01(\tR\afailing\"\x90\x04\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -4109,7 +4299,8 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
 	"\x05force\x18\v \x01(\bR\x05force\x12'\n" +
 	"\x0fwhile_connected\x18\f \x01(\bR\x0ewhileConnected\x12\x0e\n" +
-	"\x02at\x18\r \x01(\tR\x02atB\b\n" +
+	"\x02at\x18\r \x01(\tR\x02at\x12\x18\n" +
+	"\amessage\x18\x0e \x01(\tR\amessageB\b\n" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
@@ -4129,7 +4320,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\x98\b\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xaa\b\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4137,7 +4328,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x83\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x06\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4153,7 +4344,8 @@ const file_agent_proto_rawDesc = "" +
 	"\bBAD_MODE\x10\x16\x12\x10\n" +
 	"\fNOT_POSITIVE\x10\x1e\x12\f\n" +
 	"\bTOO_LONG\x10\x1f\x12\x13\n" +
-	"\x0fBAD_SLOWER_THAN\x10 \x12\f\n" +
+	"\x0fBAD_SLOWER_THAN\x10 \x12\x10\n" +
+	"\fLONG_MESSAGE\x10!\x12\f\n" +
 	"\bNOT_HELD\x10(\x12\x10\n" +
 	"\fHELD_ALREADY\x10)\x12\x10\n" +
 	"\fHOLD_PENDING\x10*\x12\x10\n" +
@@ -4186,30 +4378,39 @@ const file_agent_proto_rawDesc = "" +
 	"\x17ListBreakpointsResponse\x12>\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x1c.podstep.agent.v1.BreakpointR\vbreakpoints\")\n" +
 	"\x17RemoveBreakpointRequest\x12\x0e\n" +
-	"\x02id\x18\x01 \x01(\rR\x02id\"\xdf\x01\n" +
+	"\x02id\x18\x01 \x01(\rR\x02id\"\xf9\x01\n" +
 	"\vHoldRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12/\n" +
 	"\x05lease\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x14\n" +
 	"\x05force\x18\x04 \x01(\bR\x05force\x12'\n" +
-	"\x0fwhile_connected\x18\x05 \x01(\bR\x0ewhileConnected\"\x8f\x02\n" +
+	"\x0fwhile_connected\x18\x05 \x01(\bR\x0ewhileConnected\x12\x18\n" +
+	"\amessage\x18\x06 \x01(\tR\amessage\"\xa9\x02\n" +
 	"\vStepRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12.\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x1a.podstep.agent.v1.StepModeR\x04mode\x12\x14\n" +
 	"\x05until\x18\x03 \x01(\tR\x05until\x12/\n" +
 	"\x05lease\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12'\n" +
-	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\"V\n" +
+	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\x12\x18\n" +
+	"\amessage\x18\a \x01(\tR\amessage\"\x89\x01\n" +
 	"\x0fContinueRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x10\n" +
-	"\x03all\x18\x02 \x01(\bR\x03all\"\\\n" +
+	"\x03all\x18\x02 \x01(\bR\x03all\x12\x12\n" +
+	"\x04step\x18\x03 \x01(\tR\x04step\x12\x15\n" +
+	"\x03uid\x18\x04 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x04_uid\"\\\n" +
 	"\x10ContinueResponse\x126\n" +
 	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x12\n" +
-	"\x10ListHoldsRequest\"W\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"x\n" +
+	"\x10ListHoldsRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x12\x15\n" +
+	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x04_uid\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
 	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\xf6\x04\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x90\x05\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -4231,7 +4432,8 @@ const file_agent_proto_rawDesc = "" +
 	"breakpoint\x18\x11 \x01(\rR\n" +
 	"breakpoint\x12\x10\n" +
 	"\x03seq\x18\x12 \x01(\x04R\x03seq\x122\n" +
-	"\x05place\x18\x13 \x01(\v2\x1c.podstep.agent.v1.StackFrameR\x05place\"M\n" +
+	"\x05place\x18\x13 \x01(\v2\x1c.podstep.agent.v1.StackFrameR\x05place\x12\x18\n" +
+	"\amessage\x18\x14 \x01(\tR\amessage\"M\n" +
 	"\x06Budget\x12\x14\n" +
 	"\x05timer\x18\x01 \x01(\tR\x05timer\x12-\n" +
 	"\x04left\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x04left*g\n" +
@@ -4304,7 +4506,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 45)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -4337,28 +4539,29 @@ var file_agent_proto_goTypes = []any{
 	(*PodState)(nil),                // 28: podstep.agent.v1.PodState
 	(*StatsRequest)(nil),            // 29: podstep.agent.v1.StatsRequest
 	(*StatsResponse)(nil),           // 30: podstep.agent.v1.StatsResponse
-	(*AddBreakpointRequest)(nil),    // 31: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 32: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 33: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 34: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 35: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 36: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 37: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 38: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 39: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 40: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 41: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 42: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 43: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 44: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 45: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 46: podstep.agent.v1.Budget
-	nil,                             // 47: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 48: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 49: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 50: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 51: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 52: google.protobuf.Timestamp
+	(*RecordDir)(nil),               // 31: podstep.agent.v1.RecordDir
+	(*AddBreakpointRequest)(nil),    // 32: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 33: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 34: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 35: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 36: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 37: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 38: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 39: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 40: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 41: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 42: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 43: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 44: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 45: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 46: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 47: podstep.agent.v1.Budget
+	nil,                             // 48: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 49: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 50: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 51: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 52: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 53: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
 	24, // 0: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
@@ -4367,106 +4570,108 @@ var file_agent_proto_depIdxs = []int32{
 	10, // 3: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
 	10, // 4: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
 	10, // 5: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	51, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	52, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
 	8,  // 7: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
 	0,  // 8: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	13, // 9: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	11, // 10: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	52, // 11: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	53, // 11: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
 	22, // 12: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
 	20, // 13: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
 	17, // 14: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
 	21, // 15: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
 	1,  // 16: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
 	19, // 17: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	52, // 18: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	53, // 18: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
 	18, // 19: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	47, // 20: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	51, // 21: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	51, // 22: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	51, // 23: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	51, // 24: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	48, // 20: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	52, // 21: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	52, // 22: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	52, // 23: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	52, // 24: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
 	23, // 25: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
 	19, // 26: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
 	19, // 27: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
 	19, // 28: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	48, // 29: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	49, // 29: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
 	24, // 30: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	24, // 31: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	28, // 32: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
 	11, // 33: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	52, // 34: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	45, // 35: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	49, // 36: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	24, // 37: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 38: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	51, // 39: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	32, // 40: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	51, // 41: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	51, // 42: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	51, // 43: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	31, // 44: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	34, // 45: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	52, // 46: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	21, // 47: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	9,  // 48: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	35, // 49: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 50: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	50, // 51: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	35, // 52: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	19, // 53: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	33, // 54: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	24, // 55: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	51, // 56: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	51, // 57: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	24, // 58: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 59: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	51, // 60: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	51, // 61: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	24, // 62: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	45, // 63: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	45, // 64: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	11, // 65: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	52, // 66: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	51, // 67: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	46, // 68: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	13, // 69: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	21, // 70: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	51, // 71: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 72: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	9,  // 73: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	51, // 74: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	15, // 75: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	25, // 76: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	26, // 77: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	29, // 78: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	31, // 79: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	36, // 80: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	38, // 81: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	39, // 82: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	39, // 83: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	40, // 84: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	41, // 85: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	43, // 86: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	6,  // 87: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	16, // 88: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	14, // 89: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	27, // 90: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	30, // 91: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	33, // 92: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	37, // 93: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	33, // 94: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	45, // 95: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	45, // 96: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	45, // 97: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	42, // 98: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	44, // 99: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	7,  // 100: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	88, // [88:101] is the sub-list for method output_type
-	75, // [75:88] is the sub-list for method input_type
-	75, // [75:75] is the sub-list for extension type_name
-	75, // [75:75] is the sub-list for extension extendee
-	0,  // [0:75] is the sub-list for field type_name
+	53, // 34: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	46, // 35: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	50, // 36: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	31, // 37: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
+	24, // 38: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 39: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	52, // 40: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	33, // 41: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	52, // 42: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	52, // 43: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	52, // 44: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	32, // 45: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	35, // 46: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	53, // 47: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	21, // 48: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	9,  // 49: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	36, // 50: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 51: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	51, // 52: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	36, // 53: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	19, // 54: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	34, // 55: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	24, // 56: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	52, // 57: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	52, // 58: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	24, // 59: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 60: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	52, // 61: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	52, // 62: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	24, // 63: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	46, // 64: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	24, // 65: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	46, // 66: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	11, // 67: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	53, // 68: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	52, // 69: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	47, // 70: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	13, // 71: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	21, // 72: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	52, // 73: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 74: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	9,  // 75: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	52, // 76: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	15, // 77: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	25, // 78: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	26, // 79: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	29, // 80: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	32, // 81: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	37, // 82: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	39, // 83: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	40, // 84: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	40, // 85: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	41, // 86: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	42, // 87: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	44, // 88: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	6,  // 89: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	16, // 90: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	14, // 91: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	27, // 92: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	30, // 93: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	34, // 94: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	38, // 95: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	34, // 96: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	46, // 97: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	46, // 98: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	46, // 99: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	43, // 100: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	45, // 101: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	7,  // 102: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	90, // [90:103] is the sub-list for method output_type
+	77, // [77:90] is the sub-list for method input_type
+	77, // [77:77] is the sub-list for extension type_name
+	77, // [77:77] is the sub-list for extension extendee
+	0,  // [0:77] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -4482,18 +4687,20 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[25].OneofWrappers = []any{
+	file_agent_proto_msgTypes[26].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
 	}
+	file_agent_proto_msgTypes[36].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[38].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   45,
+			NumMessages:   46,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

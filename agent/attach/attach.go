@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/attach/metrics"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
@@ -45,6 +46,11 @@ type Options struct {
 	RaiseFor       time.Duration
 	// Metrics is where to serve metrics, an address of metrics.Address; empty: nowhere.
 	Metrics string
+	// Record is the directory to which events are recorded; empty: they are not. Its files take at most Keep bytes, and
+	// are kept for at most KeepFor, if that is not zero.
+	Record  string
+	Keep    int64
+	KeepFor time.Duration
 	// State is the directory of the state of takeovers; empty: the usual one.
 	State string
 	// Print is called with each line that a person may want to read, by one goroutine at a time.
@@ -68,6 +74,7 @@ type Session struct {
 	server *server.Server
 	hosts  []*Host
 	scrape *metrics.Server // nil: nobody wants metrics
+	past   *past.Recorder  // nil: nothing is recorded
 
 	unfollow  context.CancelFunc // ends following
 	following sync.WaitGroup     // of the goroutine that follows the kubelet
@@ -128,6 +135,10 @@ func (s *Session) host(c *probes.Catalogue) error {
 		Probes: can, LeftOut: leftOut, Starting: true, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {
+		return errors.Join(err, l.Close())
+	}
+	if err := s.record(); err != nil {
+		s.agent.Close()
 		return errors.Join(err, l.Close())
 	}
 	s.server = agent.Serve(s.agent, l)
@@ -194,6 +205,7 @@ func (s *Session) detach(ctx context.Context) error {
 	back := s.putBack(ctx)
 	s.agent.Close()
 	s.server.Stop()
+	s.endRecord(ctx)
 	errs := make([]error, len(s.hosts), len(s.hosts)+1)
 	var wg sync.WaitGroup
 	for i, h := range s.hosts {

@@ -3,6 +3,7 @@
 package attach_test
 
 import (
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -14,7 +15,8 @@ import (
 func TestCanaries(t *testing.T) {
 	l := shared.For(t)
 	c := labtest.NewCanaries(t, l, "canary")
-	a := attach(t, l, "--all-calls")
+	record := filepath.Join(t.TempDir(), "record")
+	a := attach(t, l, "--all-calls", "--record-dir", record)
 	c.Run(t, l, map[string][]string{
 		"talker": {"BackOff"}, "probed": {"Unhealthy", "ProbeWarning"}, "hooked": {"FailedPostStartHook", "FailedPreStopHook"},
 		"pulled": {"Failed"}, "misnamed": {"InspectFailed"},
@@ -22,4 +24,5 @@ func TestCanaries(t *testing.T) {
 	a.End(syscall.SIGTERM)
 	a.left()
 	c.Silent(t, "what podstep attach says", a.Printed())
+	c.SilentRecord(t, record)
 }

@@ -48,7 +48,7 @@ func abilitiesInside(c *probes.Catalogue, t *Target, cannot probes.Reason) probe
 	if t.hosts(CRI.Name) {
 		holds.Except = map[string]probes.Reason{stageCRI: reasons.HeldByCRI.Reason()}
 	}
-	return p.Abilities(c, holds)
+	return p.Abilities(c.In(t.current().Version), holds)
 }
 
 const stageCRI = "cri"
@@ -88,7 +88,7 @@ func makeInside(t *Target) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inside{catalogue: c, probe: p, target: t, refused: map[string]bool{}}, nil
+	return &inside{catalogue: c.In(t.current().Version), probe: p, target: t, refused: map[string]bool{}}, nil
 }
 
 // Start makes the kernel report calls of the steps' functions.
@@ -112,6 +112,9 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 
 // holds reports whether the probe is to hold pods. cannot is why it cannot, if it cannot; it is printed.
 func (p *inside) holds(cannot probes.Reason) bool {
+	if why := p.probe.NoHold(); !why.IsZero() {
+		cannot = why
+	}
 	if p.target.allowHolds && !cannot.IsZero() {
 		p.host.Print("no pod can be held inside the kubelet: %s", cannot.Text().En)
 	}

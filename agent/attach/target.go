@@ -55,7 +55,7 @@ func (t *Target) lookInside(k *kubelets.Kubelet) (*uprobe.Probe, error) {
 	if err != nil {
 		return nil, err
 	}
-	p, err := uprobe.New(c, k.PID, k.Version, t.tier)
+	p, err := uprobe.New(c.In(k.Version), k.PID, k.Version, t.tier)
 	if err == nil && k.Started != 0 && !kubelets.Same(k.PID, k.Started) {
 		return nil, fmt.Errorf("the kubelet, process %d, has ended", k.PID)
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net"
-	"os"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -28,24 +27,22 @@ const maxMessage = 64 << 20
 // Client is a connection to an agent. The calls of the protocol are its methods. They fail with *Error.
 type Client struct {
 	agentpb.AgentClient
-	// Path is the path of the socket.
-	Path string
+	// Place is where the agent is.
+	Place Place
 
 	conn   *grpc.ClientConn
 	info   *agentpb.InfoResponse
 	dialer *dialer
 }
 
-// Dial connects to the agent at path, or at DefaultSocket if path is empty.
-func Dial(ctx context.Context, path string) (*Client, error) {
-	if path == "" {
-		path = DefaultSocket()
-	}
-	return dialBy(ctx, &dialer{path: path, user: caller(os.Getenv, os.Getuid()), lookAfter: lookAfter, patience: patience})
-}
+// Dial connects to the agent at the socket path, or at DefaultSocket if path is empty.
+func Dial(ctx context.Context, path string) (*Client, error) { return Reach(ctx, At(path)) }
+
+// Reach connects to the agent at a place.
+func Reach(ctx context.Context, p Place) (*Client, error) { return dialBy(ctx, newDialer(p)) }
 
 func dialBy(ctx context.Context, d *dialer) (*Client, error) {
-	first, err := d.connect(ctx)
+	first, err := d.place.Connect(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +57,9 @@ func dialBy(ctx context.Context, d *dialer) (*Client, error) {
 		grpc.WithStreamInterceptor(d.stream))
 	if err != nil {
 		first.Close()
-		return nil, newError(Failed, err, text("connect to the agent at %s: %s", "连接 %s 的代理：%s"), d.path, err)
+		return nil, newError(Failed, err, text("connect to the agent at %s: %s", "连接 %s 的代理：%s"), d.place, err)
 	}
-	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Path: d.path, conn: conn, dialer: d}
+	c := &Client{AgentClient: agentpb.NewAgentClient(conn), Place: d.place, conn: conn, dialer: d}
 	if err := c.greet(ctx, d, first); err != nil {
 		conn.Close()
 		first.Close()
@@ -85,11 +82,11 @@ func (c *Client) greet(ctx context.Context, d *dialer, conn net.Conn) error {
 	case ctx.Err() != nil || KindOf(err) == Denied:
 		return err
 	case late() && server.Stopped():
-		return newError(NoAgent, err, text("the agent at %s does not answer: its process, %d, is stopped, by a signal or a debugger; kill -CONT %[2]d has it go on", "%s 的代理没有回答：它的进程 %d 被信号或调试器停住了；kill -CONT %[2]d 让它继续"), c.Path, server.Pid)
+		return newError(NoAgent, err, text("the agent at %s does not answer: its process, %d, is stopped, by a signal or a debugger; kill -CONT %[2]d has it go on", "%s 的代理没有回答：它的进程 %d 被信号或调试器停住了；kill -CONT %[2]d 让它继续"), c.Place, server.Pid)
 	case late():
-		return newError(NoAgent, err, text("no answer from the agent at %s within %s, although its process is not stopped: does it hang, or is the machine too busy? see podstep doctor", "%s 的代理在 %s 内没有回答，而它的进程没有被停住：是它卡住了，还是机器太忙？见 podstep doctor"), c.Path, d.patience)
+		return newError(NoAgent, err, text("no answer from the agent at %s within %s, although its process is not stopped: does it hang, or is the machine too busy? see podstep doctor", "%s 的代理在 %s 内没有回答，而它的进程没有被停住：是它卡住了，还是机器太忙？见 podstep doctor"), c.Place, d.patience)
 	}
-	return newError(NoAgent, err, text("the program that listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Path, reason.Error(err), SocketEnv)
+	return newError(NoAgent, err, text("the program that listens at %s does not answer like an agent (%s); name the agent's socket with --socket or %s", "监听 %s 的程序不像代理（%s）；请用 --socket 或 %s 指定代理的套接字"), c.Place, reason.Error(err), SocketEnv)
 }
 
 func (c *Client) askInfo(ctx context.Context, within time.Duration) (*agentpb.InfoResponse, error) {

@@ -2,24 +2,19 @@ package client
 
 import (
 	"context"
-	"errors"
-	"io/fs"
 	"net"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
 	"google.golang.org/grpc"
-
-	"github.com/podstep/podstep/agent/peer"
+	"google.golang.org/grpc/status"
 )
 
 // dialer makes a client's connections: gRPC asks for another when one breaks. Each is checked like the first, since
 // another user may have put another socket there meanwhile.
 type dialer struct {
-	path string
-	user user // the user of the client
+	place Place
 	// looks says that only requests are sent that change nothing.
 	looks atomic.Bool
 
@@ -30,6 +25,8 @@ type dialer struct {
 	err   error    // why the last connection failed
 }
 
+func newDialer(p Place) *dialer { return &dialer{place: p, lookAfter: lookAfter, patience: patience} }
+
 // dial is called by gRPC.
 func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 	d.mu.Lock()
@@ -39,49 +36,15 @@ func (d *dialer) dial(ctx context.Context, _ string) (net.Conn, error) {
 	if first != nil {
 		return first, nil
 	}
-	conn, err := d.connect(ctx)
+	conn, err := d.place.Connect(ctx)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.err = err
 	return conn, err
 }
 
-// connect opens the socket. It looks at the file first: a failed dial cannot tell a stale socket from one that was
-// never there, and nothing should be sent to a socket that another user has put there. After it has dialled, it checks
-// the process that listens. The file may have been replaced by then, or its owner may not be the listener's.
-func (d *dialer) connect(ctx context.Context) (net.Conn, error) {
-	if err := checkSocket(d.path, d.user); err != nil {
-		return nil, err
-	}
-	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", d.path)
-	switch {
-	case err == nil:
-		return d.checkServer(conn)
-	case errors.Is(err, syscall.ECONNREFUSED):
-		return nil, newError(NoAgent, err, text("nobody listens at %s any more: the socket was left behind by an agent that is gone; start podstep-kubelet again, see podstep doctor", "%s 已无人监听：套接字是已退出的代理留下的；请重新启动 podstep-kubelet，见 podstep doctor"), d.path)
-	case errors.Is(err, fs.ErrPermission):
-		return nil, denied(d.path, err)
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, notThere(d.path, err)
-	}
-	return nil, newError(NoAgent, err, text("connect to the agent at %s: %s; see podstep doctor", "连接 %s 的代理：%s；见 podstep doctor"), d.path, bare(err))
-}
-
-// checkServer closes a connection to a process that cannot be the user's agent or root's, and returns an error.
-func (d *dialer) checkServer(conn net.Conn) (net.Conn, error) {
-	server, err := peer.Of(conn)
-	if err == nil && d.user.trusts(int(server.Uid)) {
-		return conn, nil
-	}
-	_ = conn.Close()
-	if err != nil {
-		return nil, newError(NoAgent, err, text("connect to the agent at %s: %s; see podstep doctor", "连接 %s 的代理：%s；见 podstep doctor"), d.path, err)
-	}
-	return nil, newError(Denied, nil, text("a process of %s listens at %s, not one of yours or of root; it is not used, because it would see and answer what you ask", "%s 的进程在监听 %s，它不属于你或 root；不使用它，因为它会看到并回答你的请求"), userName(int(server.Uid)), d.path)
-}
-
-// plain is like the function plain. If the connection failed because another user is at the socket, the error says
-// that.
+// plain is like the function plain. If the connection failed because another user is at the socket, or on the way to
+// another machine, the error says that.
 func (d *dialer) plain(ctx context.Context, err error) error {
 	out := plain(ctx, err)
 	if KindOf(out) != NoAgent {
@@ -89,8 +52,12 @@ func (d *dialer) plain(ctx context.Context, err error) error {
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if KindOf(d.err) == Denied {
+	_, here := d.place.(*socket)
+	switch {
+	case KindOf(d.err) == Denied, !here && d.err != nil:
 		return d.err
+	case !here:
+		return newError(NoAgent, err, text("the connection to the agent at %s broke (%s)", "与 %s 的代理的连接断开（%s）"), d.place, status.Convert(err).Message())
 	}
 	return out
 }

@@ -56,14 +56,14 @@ func listenAs(t *testing.T, path string, uid int) net.Listener {
 }
 
 // replaced dials an agent, puts another in its place, and returns the error of the next call.
-func replaced(t *testing.T, d *dialer, by func() net.Listener) error {
+func replaced(t *testing.T, s *socket, by func() net.Listener) error {
 	t.Helper()
-	l, err := net.Listen("unix", d.path)
+	l, err := net.Listen("unix", s.path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	stop := agenttest.ServeOn(t, &fake{}, l)
-	c, err := dialBy(t.Context(), d)
+	c, err := Reach(t.Context(), s)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,31 +84,31 @@ func replaced(t *testing.T, d *dialer, by func() net.Listener) error {
 
 // TestReconnectChecks: a connection that replaces a broken one is checked like the first.
 func TestReconnectChecks(t *testing.T) {
-	for name, other := range map[string]func(t *testing.T, d *dialer) net.Listener{
-		"another's file": func(t *testing.T, d *dialer) net.Listener {
-			l, err := net.Listen("unix", d.path)
+	for name, other := range map[string]func(t *testing.T, s *socket) net.Listener{
+		"another's file": func(t *testing.T, s *socket) net.Listener {
+			l, err := net.Listen("unix", s.path)
 			if err != nil {
 				t.Fatal(err)
 			}
 			if os.Getuid() == 0 {
-				if err := os.Chown(d.path, somebody(), -1); err != nil {
+				if err := os.Chown(s.path, somebody(), -1); err != nil {
 					t.Fatal(err)
 				}
 			} else {
-				d.user.uid = somebody() // to another user, this socket is another's
+				s.user.uid = somebody() // to another user, this socket is another's
 			}
 			return l
 		},
-		"another's process": func(t *testing.T, d *dialer) net.Listener {
+		"another's process": func(t *testing.T, s *socket) net.Listener {
 			if os.Getuid() != 0 {
 				t.Skip("only root can act as another user")
 			}
-			return listenAs(t, d.path, somebody())
+			return listenAs(t, s.path, somebody())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
-			err := replaced(t, d, func() net.Listener { return other(t, d) })
+			s := &socket{filepath.Join(t.TempDir(), "s"), user{os.Getuid(), -1}}
+			err := replaced(t, s, func() net.Listener { return other(t, s) })
 			if KindOf(err) != Denied || !strings.Contains(err.Error(), "it is not used") {
 				t.Errorf("the call ends with kind %d, %v", KindOf(err), err)
 			}
@@ -122,9 +122,9 @@ func TestReconnectChecks(t *testing.T) {
 
 // TestReconnects: the client takes an agent of the same user that replaces the first.
 func TestReconnects(t *testing.T) {
-	d := &dialer{path: filepath.Join(t.TempDir(), "s"), user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
-	err := replaced(t, d, func() net.Listener {
-		l, err := net.Listen("unix", d.path)
+	s := &socket{filepath.Join(t.TempDir(), "s"), user{os.Getuid(), -1}}
+	err := replaced(t, s, func() net.Listener {
+		l, err := net.Listen("unix", s.path)
 		if err != nil {
 			t.Fatal(err)
 		}

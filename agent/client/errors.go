@@ -53,6 +53,11 @@ func KindOf(err error) Kind {
 	return Failed
 }
 
+// Fail makes an error with a text for a person, for packages that make places. Unwrap returns cause, which may be nil.
+func Fail(kind Kind, cause error, format probes.Text, args ...any) *Error {
+	return newError(kind, cause, format, args...)
+}
+
 // text makes a text in both languages.
 func text(en, zh string) probes.Text { return probes.Text{En: en, Zh: zh} }
 

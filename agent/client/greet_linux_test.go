@@ -62,7 +62,7 @@ func silentAgent(t *testing.T) (path string, p *os.Process) {
 func TestGreet(t *testing.T) {
 	greet := func(path string, lookAfter, patience time.Duration) string {
 		t.Helper()
-		d := &dialer{path: path, user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience}
+		d := &dialer{place: &socket{path, user{os.Getuid(), -1}}, lookAfter: lookAfter, patience: patience}
 		c, err := dialBy(t.Context(), d)
 		if err == nil {
 			_ = c.Close()
@@ -92,7 +92,7 @@ func TestGreet(t *testing.T) {
 func TestGreetSlow(t *testing.T) {
 	answer := make(chan struct{})
 	path := serve(t, &fake{wait: answer})
-	d := &dialer{path: path, user: user{os.Getuid(), -1}, lookAfter: time.Nanosecond, patience: time.Hour}
+	d := &dialer{place: &socket{path, user{os.Getuid(), -1}}, lookAfter: time.Nanosecond, patience: time.Hour}
 	time.AfterFunc(10*time.Millisecond, func() { close(answer) })
 	c, err := dialBy(t.Context(), d)
 	if err != nil {

@@ -19,8 +19,14 @@ type Reader struct{ client *Client }
 var reading = map[string]bool{"Info": true, "Watch": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true}
 
 // DialReader is Dial for a client that only looks.
-func DialReader(ctx context.Context, path string) (*Reader, error) {
-	c, err := Dial(ctx, path)
+func DialReader(ctx context.Context, path string) (*Reader, error) { return ReachReader(ctx, At(path)) }
+
+// ReachReader is Reach for a client that only looks.
+func ReachReader(ctx context.Context, p Place) (*Reader, error) { return dialReader(ctx, newDialer(p)) }
+
+func dialReader(ctx context.Context, d *dialer) (*Reader, error) {
+	d.looks.Store(true)
+	c, err := dialBy(ctx, d)
 	if err != nil {
 		return nil, err
 	}
@@ -44,8 +50,8 @@ func refuse(method string) error {
 // About returns what the agent reported about itself when it was dialled.
 func (r *Reader) About() *agentpb.InfoResponse { return r.client.About() }
 
-// Path returns the path of the socket.
-func (r *Reader) Path() string { return r.client.Path }
+// Place returns where the agent is.
+func (r *Reader) Place() Place { return r.client.Place }
 
 // Close ends the connection.
 func (r *Reader) Close() error { return r.client.Close() }

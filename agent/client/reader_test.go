@@ -29,7 +29,7 @@ func methodsOf(t reflect.Type) (out []string) {
 
 // TestReaderHasNoOtherMethod: the type Reader has the requests that change nothing, and no way to the client behind it.
 func TestReaderHasNoOtherMethod(t *testing.T) {
-	own := []string{"About", "Path", "Close"}
+	own := []string{"About", "Place", "Close"}
 	for _, name := range methodsOf(reflect.TypeFor[*Reader]()) {
 		if !reading[name] && !slices.Contains(own, name) {
 			t.Errorf("Reader has a method %s: is it sure that it changes nothing?", name)
@@ -86,12 +86,11 @@ func counting(t *testing.T) (path string, came func() []string) {
 // not reach the agent. A request that is new fails the test until somebody has decided what it is.
 func TestReaderRefuses(t *testing.T) {
 	path, came := counting(t)
-	c, err := dialBy(t.Context(), &dialer{path: path, user: user{os.Getuid(), -1}, lookAfter: lookAfter, patience: patience})
+	r, err := dialReader(t.Context(), &dialer{place: &socket{path, user{os.Getuid(), -1}}, lookAfter: lookAfter, patience: patience})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	r := c.Reader()
+	defer r.Close()
 	methods := agentpb.File_agent_proto.Services().ByName("Agent").Methods()
 	for i := range methods.Len() {
 		name := string(methods.Get(i).Name())

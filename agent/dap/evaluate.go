@@ -130,7 +130,7 @@ func (s *session) evaluateWhy(r *dap.EvaluateRequest, place int, f *frame) error
 	return s.later(r, func() (dap.Message, error) {
 		ctx, cancel := context.WithTimeout(s.ctx, whyIn)
 		defer cancel()
-		more, err := s.opts.Why(ctx, t.c.Path, of.Namespace, of.Name)
+		more, err := s.opts.Why(ctx, t.c.Place, of.Namespace, of.Name)
 		if err != nil {
 			more = "more is not known: " + textOf(err)
 		}

@@ -90,7 +90,7 @@ type attachArguments struct {
 	// Pod is [NAMESPACE/]NAME, or a glob; "*" is every pod of the node.
 	Pod       string `json:"pod"`
 	Namespace string `json:"namespace"`
-	// Socket is the path of the agent's socket.
+	// Socket is the path of the agent's socket; "": the agent is at Options.Place.
 	Socket string `json:"socket"`
 	// Lease bounds each hold, Wait the wait for a step.
 	Lease duration `json:"lease"`
@@ -146,9 +146,6 @@ func (s *session) attach(r *dap.AttachRequest) error {
 	sel, err := podsOf(a.Pod, a.Namespace)
 	if err != nil {
 		return err
-	}
-	if a.Socket == "" {
-		a.Socket = s.opts.Socket
 	}
 	return s.start(r, a.Breakpoints, &dap.AttachResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newLive(ctx, s, sel, &a) })
 }

@@ -42,7 +42,11 @@ type live struct {
 
 // newLive attaches to an agent. It returns when it knows the pods.
 func newLive(ctx context.Context, s *session, sel *agentpb.PodSelector, a *attachArguments) (*live, error) {
-	c, err := client.Dial(ctx, a.Socket)
+	place := s.opts.Place
+	if a.Socket != "" || place == nil {
+		place = client.At(a.Socket)
+	}
+	c, err := client.Reach(ctx, place)
 	if err != nil {
 		return nil, err
 	}

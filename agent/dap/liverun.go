@@ -97,6 +97,9 @@ func (l *live) let(p *pod) (after func(), err error) {
 	return func() { l.next(p) }, nil
 }
 
+// asker is the message of what an editor arms, for others who meet the hold.
+const asker = "an editor, by podstep dap"
+
 // pause holds a pod at its next step.
 func (l *live) pause(place int) (after func(), err error) {
 	p := l.pod(place)
@@ -106,7 +109,7 @@ func (l *live) pause(place int) (after func(), err error) {
 	case p.asked != nil:
 		return nil, fmt.Errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
 	}
-	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true}
+	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true, Message: asker}
 	asked := l.newAsk()
 	p.asked = asked
 	return func() {
@@ -208,7 +211,7 @@ func (l *live) add(p *point, step, at string) (*agentpb.Breakpoint, error) {
 	defer cancel()
 	req := &agentpb.AddBreakpointRequest{
 		Pods: p.rule.pods, Step: step, At: at, On: p.rule.on, After: p.rule.hits.after, Times: p.rule.hits.times,
-		Force: l.args.Force, WhileConnected: true, Expires: l.c.About().GetLimits().GetExpires(),
+		Force: l.args.Force, WhileConnected: true, Expires: l.c.About().GetLimits().GetExpires(), Message: asker,
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: l.args.Lease.proto()}},
 	}
 	if p.rule.slower > 0 {

@@ -11,18 +11,19 @@ import (
 
 	"github.com/google/go-dap"
 
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/trace"
 )
 
 // Options are what a session works with.
 type Options struct {
-	// Socket is the path of the agent's socket, for editors that name none; "": the default of package client.
-	Socket string
+	// Place is where the agent is, for editors that name no socket; nil: at the default socket of package client.
+	Place client.Place
 	// Open opens recordings for a replay. One that is a trace file, or logs of one node.
 	Open func(ctx context.Context, names ...string) (trace.Recording, error)
-	// Why finds out why a pod is stuck from all that can be reached, the agent at the socket included. nil: only the pod's
+	// Why finds out why a pod is stuck from all that can be reached, the agent included. nil: only the pod's
 	// story is asked.
-	Why func(ctx context.Context, socket, namespace, name string) (string, error)
+	Why func(ctx context.Context, at client.Place, namespace, name string) (string, error)
 }
 
 const (

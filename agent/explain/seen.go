@@ -53,7 +53,7 @@ func (r *reader) hold() *evidence.Hold {
 	h := wire.Hold(r.h.Raw(r.p.HeldAt))
 	out := &evidence.Hold{
 		Seq: e.Seq, Step: words.Clean(e.Step), Title: r.h.Step(r.h.StepNamed(e.Step)).Title(), On: words.OneLine(h.On),
-		Since: e.Time, Why: words.OneLine(words.Short(e.Fields["why"])),
+		Since: e.Time, Why: words.OneLine(words.Short(e.Fields["why"])), Message: words.OneLine(h.Message),
 	}
 	if h.Ends != nil {
 		out.Ends = e.Time.Add(h.Ends.AsDuration())

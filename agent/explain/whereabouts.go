@@ -173,12 +173,14 @@ func (r *reader) shown(roles ...probes.Role) *evidence.Call {
 }
 
 // inPullQueue reports whether the pod has to wait for its turn to pull an image: the kubelet
-// has not asked the runtime for the image yet.
+// has not asked the runtime for the image yet. After the pull, the kubelet asks for the image's size before it goes on.
 func (r *reader) inPullQueue() bool {
 	if !r.h.EpochBefore(r.at).Sees(r.h.StepFor(probes.RolePull), r.at) {
 		return false
 	}
-	return !r.h.GoesOn(r.pod, probes.RolePull, r.p.Since, r.at)
+	return r.h.Back(r.pod, r.at, func(_ int, sp *history.Span) bool {
+		return sp.Start >= r.p.Since && r.h.Role(sp.Step) == probes.RolePull
+	}) == history.None
 }
 
 // pullsBefore returns the name of the pod whose image is pulled while this pod's waits for its turn; empty: it is not known.

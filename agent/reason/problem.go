@@ -31,9 +31,10 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_NOT_POSITIVE:    text("the {what} must be longer than 0", "{what}必须大于零"),
 	agentpb.Problem_TOO_LONG:        text("a {what} of {asked} is too long: this agent grants at most {most}", "{what} {asked} 太长：该代理最多允许 {most}"),
 	agentpb.Problem_BAD_SLOWER_THAN: text("a step cannot be slower than {asked}", "步骤不可能慢于 {asked}"),
+	agentpb.Problem_LONG_MESSAGE:    text("the message is longer than {most} bytes; write a shorter one", "留言超过 {most} 字节；请写短一些"),
 
 	agentpb.Problem_NOT_HELD:     text("pod {pod} is not held; podstep hold holds it at its next step", "Pod {pod} 没有被停住；podstep hold 会在下一步停住它"),
-	agentpb.Problem_HELD_ALREADY: text("pod {pod} is held already, at {on} of {step}; podstep step goes on from there", "Pod {pod} 已被停住，{step} {on}；podstep step 从那里继续"),
+	agentpb.Problem_HELD_ALREADY: text("pod {pod} is held already, at {on} of {step}; podstep holds shows for whom, podstep step goes on from there", "Pod {pod} 已被停住，{step} {on}；podstep holds 显示是谁停住的，podstep step 从那里继续"),
 	agentpb.Problem_HOLD_PENDING: text("somebody else is about to hold this pod; podstep continue takes that back", "已有人正要停住这个 Pod；podstep continue 可撤回"),
 	agentpb.Problem_WAIT_TIMEOUT: text("pod {pod} came to no such place in {wait} and goes on freely; a longer --wait may help, a running pod is looked at every 60 to 90 s",
 		"Pod {pod} 在 {wait} 内没有到达这样的位置，照常运行；可以用 --wait 等久一些，运行中的 Pod 每 60 到 90 秒被检查一次"),

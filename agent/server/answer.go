@@ -53,6 +53,10 @@ func cleanAnswer(answer any) any {
 	return m
 }
 
+// Clean returns a message without what must not be shown, as clients get it. It is for what leaves the agent in another
+// way.
+func Clean[M proto.Message](m M) M { return cleanAnswer(m).(M) }
+
 func isClean(m protoreflect.Message) (clean bool) {
 	clean = true
 	eachText(m, func(s string, _ func(string)) { clean = clean && redact.Text(s) == s })

@@ -32,6 +32,9 @@ func PeerFrom(ctx context.Context) Peer {
 	return Peer{}
 }
 
+// IsUser reports whether the process is one of a user.
+func (p Peer) IsUser(uid uint32) bool { return p != Peer{} && p.uid == uid }
+
 // Proto returns the process as a message; nil for nobody.
 func (p Peer) Proto() *agentpb.Peer {
 	if p == (Peer{}) {

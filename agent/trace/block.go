@@ -15,6 +15,7 @@ import (
 const (
 	headerBlock = 'H' // what the trace is about, as JSON
 	eventsBlock = 'E'
+	footerBlock = 'F' // what the trace has, as JSON
 	endBlock    = 'Z' // the trace was ended in order
 )
 

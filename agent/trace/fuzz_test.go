@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"bytes"
 	"os"
 	"testing"
 
@@ -75,5 +76,24 @@ func FuzzEvents(f *testing.F) {
 			t.Fatal(err)
 		}
 		same(t, got, want)
+	})
+}
+
+// FuzzFooter: the end of a file may have any bytes.
+func FuzzFooter(f *testing.F) {
+	var out bytes.Buffer
+	w, err := NewWriter(&out, header)
+	if err != nil {
+		f.Fatal(err)
+	}
+	if err := w.CloseWith([]byte("{}")); err != nil {
+		f.Fatal(err)
+	}
+	f.Add(out.Bytes())
+	f.Add(out.Bytes()[out.Len()-30:])
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		if footer, err := ReadFooter(bytes.NewReader(raw), int64(len(raw))); err == nil && len(footer) > maxPlain {
+			t.Errorf("a footer of %d bytes", len(footer))
+		}
 	})
 }

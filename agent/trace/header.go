@@ -29,6 +29,21 @@ type Header struct {
 	Selection string
 	// Info is what the agent reported about itself: the steps that events refer to, the kubelet's version, the node.
 	Info *agentpb.InfoResponse
+	// Segment is set if the trace is one of several that follow each other.
+	Segment *Segment
+}
+
+// Segment states where a trace stands among others.
+type Segment struct {
+	// Run is the name of the agent's run: an agent that is started again has another.
+	Run string `json:"run"`
+	// Boot is the boot id of the node, and Clock what its CLOCK_BOOTTIME was, in nanoseconds, at Header.Began. Mono is
+	// what the times of the agent's events counted from its start then.
+	Boot  string `json:"boot,omitempty"`
+	Clock int64  `json:"clockNs,omitempty"`
+	Mono  int64  `json:"monoNs"`
+	// After is the number of the last event before the segment. Those up to it were carried over from before.
+	After uint64 `json:"after"`
 }
 
 // headerJSON is the payload of the header's block. Members that a later program adds are passed over.
@@ -37,6 +52,7 @@ type headerJSON struct {
 	Began     time.Time `json:"began"`
 	Selection string    `json:"selection,omitempty"`
 	Info      []byte    `json:"info"` // agentpb.InfoResponse, encoded
+	Segment   *Segment  `json:"segment,omitempty"`
 }
 
 // ErrNoTrace is the error for a file that is not a trace file at all.
@@ -57,7 +73,7 @@ func (h *Header) pack(p *packer) ([]byte, error) {
 	if err := checkInfo(info); err != nil {
 		return nil, fmt.Errorf("encode trace header: %w", err)
 	}
-	payload, err := json.Marshal(headerJSON{h.Podstep, h.Began, h.Selection, info})
+	payload, err := json.Marshal(headerJSON{h.Podstep, h.Began, h.Selection, info, h.Segment})
 	if err != nil {
 		return nil, fmt.Errorf("encode trace header: %w", err)
 	}
@@ -117,5 +133,5 @@ func parseHeader(payload []byte) (*Header, error) {
 	}
 	addProbes(info)
 	info.You = nil // the reader of a trace asked for none of its holds
-	return &Header{h.Podstep, h.Began, h.Selection, info}, nil
+	return &Header{h.Podstep, h.Began, h.Selection, info, h.Segment}, nil
 }

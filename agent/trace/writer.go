@@ -1,6 +1,7 @@
 package trace
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"io"
@@ -30,6 +31,7 @@ type Writer struct {
 	encoder encoder
 	payload []byte
 	late    *time.Timer
+	wait    time.Duration // from a block's first event until it is written
 
 	flags   byte // of the block that is being filled
 	pending uint32
@@ -92,7 +94,7 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{out: out, packer: p, encoder: encoder{model: newModel()}, flags: freshFlag}
+	w := &Writer{out: out, packer: p, encoder: encoder{model: newModel()}, flags: freshFlag, wait: blockTime}
 	w.late = time.AfterFunc(time.Hour, w.flushLate)
 	w.late.Stop()
 	head, err := h.pack(p)
@@ -101,6 +103,14 @@ func NewWriter(out io.Writer, h *Header) (*Writer, error) {
 	}
 	w.write(head)
 	return w, w.err
+}
+
+// Wait sets how long an event waits at most until it is written; without it that is a second. The longer, the smaller
+// the file.
+func (w *Writer) Wait(most time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.wait = most
 }
 
 // Add writes a batch, or keeps it for a moment. An error may be of this batch or of an earlier one. After it, the trace
@@ -130,7 +140,7 @@ func (w *Writer) Add(b *agentpb.Batch) error {
 		w.bytes += len(raw)
 	}
 	if !w.empty() {
-		w.late.Reset(blockTime)
+		w.late.Reset(w.wait)
 	}
 	return w.err
 }
@@ -159,7 +169,10 @@ func (w *Writer) Flush() error {
 }
 
 // Close writes what is kept and the end mark, and closes the file. It returns the first error of writing.
-func (w *Writer) Close() error {
+func (w *Writer) Close() error { return w.CloseWith(nil) }
+
+// CloseWith is Close for a trace with a footer, which ReadFooter finds without reading the trace. A nil footer is none.
+func (w *Writer) CloseWith(footer []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.closed {
@@ -168,7 +181,12 @@ func (w *Writer) Close() error {
 	w.closed = true
 	w.late.Stop()
 	w.flush()
-	w.write(w.packer.pack(block{kind: endBlock}, nil))
+	var place []byte
+	if footer != nil {
+		place = binary.LittleEndian.AppendUint64(nil, uint64(w.size))
+		w.write(w.packer.pack(block{kind: footerBlock}, footer))
+	}
+	w.write(w.packer.pack(block{kind: endBlock}, place))
 	if f, ok := w.out.(interface{ Sync() error }); ok && w.err == nil {
 		// Pipes and the like cannot be synced, and need not be.
 		_ = f.Sync()
@@ -179,6 +197,15 @@ func (w *Writer) Close() error {
 		}
 	}
 	return w.err
+}
+
+// Abandon ends the trace as it is, after an error: without what is kept and the end mark. It leaves the file open.
+func (w *Writer) Abandon() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	w.late.Stop()
+	w.pending, w.pods, w.flags = 0, 0, 0
 }
 
 // Events returns how many events have been written.

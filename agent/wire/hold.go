@@ -6,11 +6,12 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
-// Hold reads what the encoded event of a hold's beginning says of it: where in the call, lease, budget, end, and the
-// process that asked. Times count from the event. The rest of the HoldInfo is empty.
+// Hold reads what the encoded event of a hold's beginning says of it: where in the call, lease, budget, end, the
+// process that asked, and its message. Times count from the event. The rest of the HoldInfo is empty.
 func Hold(raw []byte) *agentpb.HoldInfo {
 	h := &agentpb.HoldInfo{
 		On: Lookup(raw, "on").String(), Lease: durationOf(raw, "lease"), Ends: durationOf(raw, "ends"), EndsBy: Lookup(raw, "endsBy").String(),
+		Message: Lookup(raw, "message").String(),
 	}
 	if left := durationOf(raw, "budget"); left != nil {
 		h.Budget = &agentpb.Budget{Left: left, Timer: Lookup(raw, "timer").String()}

@@ -106,7 +106,7 @@ func (f *alertFlags) check() error {
 		return usagef("--run and --webhook are for what happens now; a recording is only printed")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
-	case !recorded && f.logs.ofLogs():
+	case !recorded && f.logs.given():
 		return usagef("--node-year, --node-zone, --since and --until are for logs; name one with --file")
 	}
 	return nil
@@ -137,7 +137,6 @@ func (a *app) runAlert(ctx context.Context, expr, pods string, flags *alertFlags
 	if err := p.addActions(flags); err != nil {
 		return err
 	}
-	a.only(flags.logs.node)
 	err = a.onEach(ctx, flags.once, func(ctx context.Context, node string, c *client.Client) error {
 		l := &alerting.Live{
 			Client: c, Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once,

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/cmd/podstep/node"
 	"github.com/podstep/podstep/cmd/podstep/reach"
@@ -35,6 +36,9 @@ type attachFlags struct {
 	risk     bool
 	raise    int
 	raiseFor *period
+	record   string
+	keep     size
+	keepFor  *period
 }
 
 const attachLong = `Comes between a running kubelet and its container runtime, and opens the screen.
@@ -78,6 +82,11 @@ fails later, podstep reports that and the others go on. --passive leaves out tho
 that stand in the path of the kubelet's calls: podstep then shows only what
 the others see, and can hold no pod.
 
+With --record-dir podstep also records all events to the directory DIR, in compressed
+files of at most --keep in all; the oldest go first. What was recorded survives podstep
+and the node: podstep why web --at 03:12 and podstep replay --since 1h read it later.
+The kubelet never waits for the disk.
+
 With --no-tui there is no screen: podstep serves the agent for other podsteps,
 until Ctrl-C or SIGTERM. With --metrics it also serves metrics for Prometheus:
 calls and what they take, holds, faults, losses, the state of the probes.`
@@ -97,6 +106,7 @@ func (a *app) attach() *cobra.Command {
   sudo podstep attach --allow-holds
   sudo podstep attach --passive
   sudo podstep attach --no-tui --metrics :9090
+  sudo podstep attach --passive --no-tui --record-dir /var/lib/podstep/record --keep 1GiB
   sudo podstep break add default/web --step cri.RunPodSandbox`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -128,6 +138,11 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().IntVar(&f.raise, "raise-verbosity", 0, "make the kubelet log with -v=`N`, at most 6, for the time of --for")
 	f.raiseFor = newPeriod("--for 2m")
 	f.raiseFor.add(cmd, "for", "how long the kubelet logs more, at most 30m (default: 2m)")
+	cmd.Flags().StringVar(&f.record, "record-dir", "", "record all events to the directory `DIR`, such as "+defaultRecordDir)
+	f.keep = past.DefaultKeep
+	cmd.Flags().Var(&f.keep, "keep", "the most that DIR takes, at least 1MiB; the oldest events go first")
+	f.keepFor = newPeriod("--keep-for 72h")
+	f.keepFor.add(cmd, "keep-for", "delete what is older (default: only what finds no room)")
 	cmd.Flags().IntVar(&f.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
 }
 
@@ -143,11 +158,14 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if err != nil {
 		return err
 	}
+	if err := flags.checkRecord(); err != nil {
+		return err
+	}
 	var screen atomic.Bool
 	options := node.AttachOptions{
-		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: ui.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
+		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: a.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
 		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
-		RaiseVerbosity: flags.raise, RaiseFor: raiseFor,
+		RaiseVerbosity: flags.raise, RaiseFor: raiseFor, Record: flags.record, Keep: int64(flags.keep), KeepFor: flags.keepFor.d,
 		Print: func(line string) {
 			if !screen.Load() { // on the screen, the node's story has it
 				a.printf("%s", line)
@@ -191,6 +209,17 @@ func (f *attachFlags) raising() (time.Duration, error) {
 	}
 }
 
+// checkRecord checks the flags about the record directory.
+func (f *attachFlags) checkRecord() error {
+	switch {
+	case f.record == "" && (f.keepFor.d != 0 || f.keep != past.DefaultKeep):
+		return usagef("--keep and --keep-for are about a record directory; name one with --record-dir")
+	case f.keep < past.MinKeep:
+		return usagef("--keep %s is too little; the least is %s", &f.keep, sizeText(past.MinKeep))
+	}
+	return nil
+}
+
 // printReach reports what each probe that podstep hosts now can do. It returns the names of those that see nothing: the
 // agent has said why.
 func (a *app) printReach(ctx context.Context) (without []string) {
@@ -226,14 +255,6 @@ func readyLine(socket string, without []string) string {
 		line += "  without " + strings.Join(without, ", ")
 	}
 	return line
-}
-
-// socketOrDefault returns the socket at which podstep serves an agent of its own.
-func (a *app) socketOrDefault() string {
-	if a.socket != "" {
-		return a.socket
-	}
-	return client.DefaultSocket()
 }
 
 // completeProbes completes the last of several names.

@@ -10,7 +10,7 @@ import (
 
 // TestProbeNames: the help of attach, which is the same on every system, names the registered probes.
 func TestProbeNames(t *testing.T) {
-	attach, names := (&app{}).attach(), strings.Join(node.ProbeNames(), ",")
+	attach, names := (&app{where: &where{}}).attach(), strings.Join(node.ProbeNames(), ",")
 	for _, text := range []string{attach.Use, attach.Flags().Lookup("probe").Usage} {
 		if !strings.Contains(text, names) {
 			t.Errorf("%q does not name %s", text, names)

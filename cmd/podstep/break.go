@@ -40,12 +40,12 @@ meanwhile.`,
 // breakFlags are the flags of break add.
 type breakFlags struct {
 	podName
-	step, at, action, labels   string
-	on                         choice
-	slowerThan, lease, expires *period
-	times, after               uint32
-	force                      bool
-	out                        format
+	step, at, action, labels, message string
+	on                                choice
+	slowerThan, lease, expires        *period
+	times, after                      uint32
+	force                             bool
+	out                               format
 }
 
 func (a *app) breakAdd() *cobra.Command {
@@ -103,6 +103,7 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	cmd.Flags().Uint32Var(&f.after, "after", 0, "skip the first `N` hits")
 	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
 	f.lease.add(cmd, "lease", "how long each hold may last at most, like 5m (default: the agent's)")
+	addMessage(cmd, &f.message)
 	f.expires.add(cmd, "expires", "remove the breakpoint after this time, like 1h (default: the agent's)")
 	cmd.Flags().BoolVar(&f.force, "force", false, "act on control-plane and system-critical pods too")
 	f.out.add(cmd, "wide", "json", "yaml")
@@ -128,7 +129,7 @@ func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*a
 	}
 	req := &agentpb.AddBreakpointRequest{
 		Pods: sel, Step: f.step, At: f.at, SlowerThan: f.slowerThan.proto(), Expires: f.expires.proto(),
-		Times: f.times, After: f.after, Force: f.force,
+		Times: f.times, After: f.after, Force: f.force, Message: f.message,
 	}
 	if req.On, err = f.side(onGiven); err != nil {
 		return nil, err
@@ -306,6 +307,7 @@ type breakJSON struct {
 	Steps      []string          `json:"steps"`
 	Refused    []refusedJSON     `json:"refused"`
 	Peer       *peerJSON         `json:"peer,omitempty"`
+	Message    string            `json:"message,omitempty"`
 }
 
 // refusedJSON is a step at which a breakpoint cannot act.
@@ -321,7 +323,7 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 	out := breakJSON{
 		ID: b.Id, Namespace: s.GetPods().GetNamespace(), Pod: s.GetPods().GetName(), Labels: s.GetPods().GetLabels(),
 		Step: s.GetStep(), On: strings.ToLower(strings.TrimPrefix(s.GetOn().String(), "ON_")),
-		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Missed: b.Missed, Expires: moment(b.Expires), Peer: newPeerJSON(b.Peer),
+		Times: s.GetTimes(), After: s.GetAfter(), Force: s.GetForce(), Hits: b.Hits, Missed: b.Missed, Expires: moment(b.Expires), Peer: newPeerJSON(b.Peer), Message: s.GetMessage(),
 		Steps: append([]string{}, b.Steps...), Refused: []refusedJSON{},
 	}
 	out.At = s.GetAt()
@@ -351,7 +353,7 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 	header := []string{"ID", "PODS", "STEP", "ON", "ACTION", "HITS", "EXPIRES"}
 	if wide {
-		header = append(header, "MISSED", "TIMES", "AFTER", "BY", "AT", "REFUSED")
+		header = append(header, "MISSED", "TIMES", "AFTER", "BY", "MESSAGE", "AT", "REFUSED")
 	}
 	var rows [][]string
 	for _, b := range breakpoints {
@@ -378,7 +380,7 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 			for _, f := range b.Places {
 				at = append(at, fmt.Sprintf("%s (%s)", path.Base(f.GetFunction()), f.Written()))
 			}
-			row = append(row, number(j.Missed), number(j.Times), number(j.After), by, strings.Join(at, " "), strings.Join(refused, " "))
+			row = append(row, number(j.Missed), number(j.Times), number(j.After), by, j.Message, strings.Join(at, " "), strings.Join(refused, " "))
 		}
 		rows = append(rows, row)
 	}

@@ -61,7 +61,7 @@ for in the first and B in the second.`,
 		},
 	}
 	flags.podName.add(cmd)
-	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this `FILE`, a trace or a kubelet's log, not at the agent; twice: one for each pod")
+	cmd.Flags().StringArrayVar(&flags.files, "trace", nil, "look into this `FILE`, a trace, a record directory or a kubelet's log, not at the agent; twice: one for each pod")
 	flags.logs.add(cmd, "one more log `FILE` of the same node, if the FILE of --trace is a log, too")
 	flags.part.add(cmd, "part", "", "the part of their stories that is compared")
 	flags.out.add(cmd, "json")
@@ -96,9 +96,6 @@ func (a *app) runCompare(ctx context.Context, args []string, flags *compareFlags
 func (a *app) comparison(ctx context.Context, args []string, flags *compareFlags) (*compare.Result, error) {
 	if len(flags.files) > 2 {
 		return nil, usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
-	}
-	if len(flags.files) == 0 {
-		a.only(flags.logs.node)
 	}
 	var stories [2]*compare.Story
 	for i, arg := range args {
@@ -167,6 +164,7 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 }
 
 func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
+	logs.past = pastChoice{pods: sel, context: true}
 	r, err := a.openLogs(ctx, logs, path)
 	if err != nil {
 		return nil, openError(err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/spf13/cobra"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
@@ -16,42 +17,43 @@ import (
 
 // letGo is the command continue, which is a word of Go.
 func (a *app) letGo() *cobra.Command {
-	var name podName
+	var which heldFlags
 	var out format
 	var all bool
 	cmd := &cobra.Command{
-		Use:   "continue POD|--all [-n NAMESPACE] [-o json|yaml]",
-		Short: "Let a held pod go on",
-		Long:  "Lets a held pod go on, or all that are held, and prints which. Breakpoints stay.",
+		Use:   "continue POD|GLOB|--all [-n NAMESPACE] [-l LABELS] [--step STEP] [--mine] [-o json|yaml]",
+		Short: "Let held pods go on",
+		Long: `Lets a held pod go on, or all held pods that a glob, -l, --step or --mine select,
+and prints which. Breakpoints stay. podstep holds takes the same and only lists.`,
 		Example: `  podstep continue web
+  podstep continue 'shop/*' --step 'cri.*'
+  podstep continue --mine
   podstep continue --all`,
-		Args:              arguments(0, 1, "POD"),
+		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			req := &agentpb.ContinueRequest{All: all}
+			sel, err := which.selector(args)
 			switch {
-			case all && (len(args) > 0 || name.namespace != ""):
-				return usagef("--all is every held pod; give either a POD or --all")
-			case !all && len(args) == 0:
+			case err != nil:
+				return err
+			case all && (len(args) > 0 || which.narrows()):
+				return usagef("--all is every held pod; leave it out where a POD, -n, -l, --step or --mine says which")
+			case !all && len(args) == 0 && !which.narrows():
 				return usagef("POD is missing; name a pod, or give --all")
-			case !all:
-				sel, err := name.one(args[0])
-				if err != nil {
-					return err
-				}
-				req.Pods = sel
 			}
-			return a.printReleased(cmd.Context(), req, &out)
+			one := len(args) > 0 && !sel.HasGlob() && which.labels == "" && which.step == "" && !which.mine
+			req := &agentpb.ContinueRequest{Pods: sel, All: !one, Step: which.step}
+			return a.printReleased(cmd.Context(), req, which.mine, &out)
 		},
 	}
-	name.add(cmd)
+	which.add(cmd)
 	out.add(cmd, "json", "yaml")
 	cmd.Flags().BoolVar(&all, "all", false, "every held pod")
 	return cmd
 }
 
-func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, out *format) error {
-	released, err := a.letGoOn(ctx, req)
+func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, mine bool, out *format) error {
+	released, err := a.letGoOn(ctx, req, mine)
 	if err != nil {
 		return err
 	}
@@ -65,14 +67,14 @@ func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, o
 	case err != nil || len(data) > 0:
 		return err
 	case req.All:
-		a.printf("no pod is held")
+		a.printNoneHeld(req.Pods, req.Step != "" || mine)
 		return nil
 	}
-	return fmt.Errorf("%s is not held; podstep pods shows which pods are", req.Pods.Written())
+	return fmt.Errorf("%s is not held; podstep holds shows which pods are", req.Pods.Written())
 }
 
 // letGoOn lets a pod go on its node, or all held pods of all nodes.
-func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest) (released []*agentpb.HoldInfo, err error) {
+func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest, mine bool) (released []*agentpb.HoldInfo, err error) {
 	if !req.All {
 		c, err := a.dialNodeOf(ctx, req.Pods)
 		if err != nil {
@@ -84,7 +86,14 @@ func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest) (releas
 	}
 	var mu sync.Mutex
 	err = a.onEach(ctx, false, func(ctx context.Context, _ string, c *client.Client) error {
-		answer, err := c.Continue(ctx, req)
+		own := proto.CloneOf(req)
+		if mine {
+			var err error
+			if own.Uid, err = myUser(c.About()); err != nil {
+				return err
+			}
+		}
+		answer, err := c.Continue(ctx, own)
 		mu.Lock()
 		defer mu.Unlock()
 		released = append(released, answer.GetReleased()...)

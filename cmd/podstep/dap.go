@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/dap"
 	"github.com/podstep/podstep/agent/trace"
 )
@@ -41,7 +42,10 @@ to replay a recording, where stepping back works.`,
 			if err := a.useOne(cmd.Context()); err != nil {
 				return err
 			}
-			o := a.dapOptions(&from)
+			o, err := a.dapOptions(&from)
+			if err != nil {
+				return err
+			}
 			if listen == "" {
 				return serveEditor(cmd.Context(), standard{os.Stdin, a.out}, o)
 			}
@@ -58,9 +62,13 @@ to replay a recording, where stepping back works.`,
 }
 
 // dapOptions returns what the sessions of editors work with.
-func (a *app) dapOptions(from *whyFrom) dap.Options {
+func (a *app) dapOptions(from *whyFrom) (dap.Options, error) {
+	place, err := a.place()
+	if err != nil {
+		return dap.Options{}, err
+	}
 	return dap.Options{
-		Socket: a.socket,
+		Place: place,
 		Open: func(ctx context.Context, names ...string) (trace.Recording, error) {
 			r, err := a.openLogs(ctx, &logFlags{}, names...)
 			if err != nil {
@@ -68,9 +76,9 @@ func (a *app) dapOptions(from *whyFrom) dap.Options {
 			}
 			return r, nil
 		},
-		Why: func(ctx context.Context, socket, namespace, name string) (string, error) {
+		Why: func(ctx context.Context, at client.Place, namespace, name string) (string, error) {
 			var out bytes.Buffer
-			one := &app{name: a.name, out: &out, err: io.Discard, socket: socket}
+			one := &app{name: a.name, out: &out, err: io.Discard, where: a.where.with(at)}
 			f := &whyFlags{from: *from}
 			f.name.namespace = namespace
 			if err := one.explain(ctx, f, name); err != nil && !errors.Is(err, errWrong) {
@@ -78,7 +86,7 @@ func (a *app) dapOptions(from *whyFrom) dap.Options {
 			}
 			return out.String(), nil
 		},
-	}
+	}, nil
 }
 
 // standard is standard input and output as one connection.

@@ -15,7 +15,7 @@ import (
 func TestManPages(t *testing.T) {
 	t.Setenv("SOURCE_DATE_EPOCH", "1767323045") // 2 January 2026
 	dir := t.TempDir()
-	root := (&app{name: "podstep"}).root()
+	root := (&app{name: "podstep", where: &where{}}).root()
 	root.AddCommand(&cobra.Command{Use: "sample", Long: "Takes [-o json] and *_test.log of <FILE>.", Run: func(*cobra.Command, []string) {}})
 	if err := manPages(root, dir); err != nil {
 		t.Fatal(err)

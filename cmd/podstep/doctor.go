@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -50,5 +51,9 @@ func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
 	}
 	defer c.Close()
-	return append(reach.Agent(c.About(), c.Path()), machine.Checks...)
+	checks := reach.Agent(c.About(), c.Place().String())
+	if stats, err := c.Stats(ctx, &agentpb.StatsRequest{}); err == nil && stats.GetRecord() != nil {
+		checks = append(checks, reach.Record(stats.GetRecord()))
+	}
+	return append(checks, machine.Checks...)
 }

@@ -45,7 +45,7 @@ func TestAttachExamples(t *testing.T) {
 		t.Fatalf("there are %v", commands)
 	}
 	for _, c := range commands {
-		cmd, args, err := (&app{}).root().Find(c[1:])
+		cmd, args, err := (&app{where: &where{}}).root().Find(c[1:])
 		if err == nil {
 			err = cmd.ParseFlags(args)
 		}

@@ -38,8 +38,8 @@ func (a *app) export() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export FILE [POD|GLOB] [-n NAMESPACE] --to " + strings.Join(flags.to.of, "|") + " [-w FILE [--force]] [--otlp ENDPOINT] [flags]",
 		Short: "Write a recorded trace in a form that other tools open",
-		Long: `Writes the stories of a file that podstep trace -w has written, or of a kubelet's
-log, in another form:
+		Long: `Writes the stories of a file that podstep trace -w has written, of a directory to which
+podstep attach --record-dir records, or of a kubelet's log, in another form:
 
 ` + forms.String() + `
 Without -w it writes to stdout. A FILE is there in full or not at all; only its
@@ -49,6 +49,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
 		Example: `  podstep export web.podstep --to perfetto -w web.pftrace
   podstep export node.podstep 'shop/*' --to otlp -w shop.jsonl
   podstep export web.podstep --to json | jq -c 'select(.durationNs > 1e9) | [.step, .durationNs / 1e9]'
+  podstep export /var/lib/podstep/record web --since 03:00 --until 03:30 --to perfetto -w web.pftrace
   podstep export web.podstep --otlp http://localhost:4318`,
 		Args: arguments(1, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -100,6 +101,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	if err != nil {
 		return err
 	}
+	flags.logs.past = pastChoice{pods: sel}
 	r, err := a.openLogs(ctx, &flags.logs, path)
 	if err != nil {
 		return openError(err)

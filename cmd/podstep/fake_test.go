@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"path"
 	"sync"
 	"testing"
 	"time"
@@ -33,12 +34,14 @@ import (
 //	one/twin, two/twin
 type fakeAgent struct {
 	agenttest.Agent
-	mu    sync.Mutex
-	ready bool
+	mu     sync.Mutex
+	ready  bool
+	others int32 // clients but the one that asks
 }
 
 func newFakeAgent() *fakeAgent {
 	info := agenttest.Info()
+	info.You = &agentpb.Peer{Uid: fakeUser, Pid: 7}
 	info.Version, info.Pid = "v0.0.9", 42
 	return &fakeAgent{Agent: agenttest.Agent{
 		About: info, Steps: []string{"sync.pod", "loop.add"},
@@ -169,6 +172,7 @@ func (f *fakeAgent) Hold(_ context.Context, r *agentpb.HoldRequest) (*agentpb.Ho
 		return nil, err
 	}
 	h := hold(p)
+	h.Message = r.Message
 	if r.Lease != nil {
 		h.Lease, h.Ends = r.Lease, r.Lease
 	}
@@ -204,9 +208,27 @@ func (f *fakeAgent) Step(_ context.Context, r *agentpb.StepRequest) (*agentpb.Ho
 	return h, nil
 }
 
+// held answers for the one pod that is held if a request of many holds means it.
+func held(sel *agentpb.PodSelector, step string, uid *uint32) []*agentpb.HoldInfo {
+	h := hold(db)
+	h.Peer, h.Message = &agentpb.Peer{Uid: fakeUser, Pid: 7}, "reading its volumes"
+	at, err := path.Match(step, h.Step)
+	if len(sel.GetLabels()) > 0 || !sel.Selects(db.Namespace, db.Name) || step != "" && (!at || err != nil) || uid != nil && *uid != fakeUser {
+		return nil
+	}
+	return []*agentpb.HoldInfo{h}
+}
+
+// fakeUser is the user as whom the agent sees the test.
+const fakeUser = 1234
+
+func (f *fakeAgent) ListHolds(_ context.Context, r *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
+	return &agentpb.ListHoldsResponse{Holds: held(r.Pods, r.Step, r.Uid)}, nil
+}
+
 func (f *fakeAgent) Continue(_ context.Context, r *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
 	if r.All {
-		return &agentpb.ContinueResponse{Released: []*agentpb.HoldInfo{hold(db)}}, nil
+		return &agentpb.ContinueResponse{Released: held(r.Pods, r.Step, r.Uid)}, nil
 	}
 	p, err := f.single(r.Pods)
 	if err != nil || p != db {

@@ -16,7 +16,7 @@ import (
 )
 
 // socketFlag is the flag --socket, which may be given more than once.
-type socketFlag struct{ app *app }
+type socketFlag struct{ where *where }
 
 func (f socketFlag) String() string { return "" }
 func (f socketFlag) Type() string   { return "PATH" }
@@ -28,51 +28,56 @@ func (f socketFlag) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	for _, other := range f.app.sockets {
+	for _, other := range f.where.sockets {
 		switch {
-		case other.Place == n.Place:
+		case other.Place.String() == n.Place.String():
 			return errors.New("it is given twice")
 		case n.Name != "" && other.Name == n.Name:
 			return fmt.Errorf("%s is given that name already", other.Place)
 		}
 	}
-	f.app.sockets = append(f.app.sockets, n)
-	f.app.socket = f.app.sockets[0].Place
+	f.where.sockets = append(f.where.sockets, n)
+	f.where.socket, _ = client.SocketOf(f.where.sockets[0].Place)
 	return nil
 }
 
 // nodes returns the ways to the agents that the command line names, or the usual one.
-func (a *app) nodes() []fleet.Node {
-	if len(a.sockets) > 0 {
-		return a.sockets
+func (a *app) nodes() ([]fleet.Node, error) {
+	if len(a.sockets) > 1 {
+		return a.sockets, nil
 	}
-	return []fleet.Node{fleet.Socket("", a.socketOrDefault())}
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	n := fleet.Node{Place: place}
+	if len(a.sockets) > 0 {
+		n.Name = a.sockets[0].Name
+	}
+	return []fleet.Node{n}, nil
 }
-
-// only restricts podstep to a node, if name is one.
-func (a *app) only(name string) { a.onNode = cmp.Or(name, a.onNode) }
 
 // chosen returns the nodes that the command is about: all, or the one of --node.
 func (a *app) chosen(ctx context.Context) ([]fleet.Node, error) {
-	all := a.nodes()
-	if a.onNode == "" {
-		return all, nil
+	all, err := a.nodes()
+	if err != nil || a.node == "" || len(a.sockets) == 0 {
+		return all, err
 	}
-	if i := slices.IndexFunc(all, func(n fleet.Node) bool { return n.Name == a.onNode }); i >= 0 {
+	if i := slices.IndexFunc(all, func(n fleet.Node) bool { return n.Name == a.node }); i >= 0 {
 		return all[i : i+1], nil
 	}
 	answers := fleet.Ask(ctx, all, fleet.Patience, func(context.Context, *client.Client) (struct{}, error) { return struct{}{}, nil })
 	for i := range answers {
-		if answers[i].Name == a.onNode && answers[i].Err == nil {
+		if answers[i].Name == a.node && answers[i].Err == nil {
 			return all[i : i+1], nil
 		}
 	}
 	for i := range answers {
 		if err := answers[i].Err; err != nil {
-			return nil, fmt.Errorf("no node that answers is called %s; %s: %w", a.onNode, answers[i].Name, err)
+			return nil, fmt.Errorf("no node that answers is called %s; %s: %w", a.node, answers[i].Name, err)
 		}
 	}
-	return nil, usagef("--node %q: there is no such node; there are %s", a.onNode, strings.Join(namesOf(answers), ", "))
+	return nil, usagef("--node %q: there is no such node; there are %s", a.node, strings.Join(namesOf(answers), ", "))
 }
 
 func namesOf[T any](answers []fleet.Answer[T]) (names []string) {
@@ -84,14 +89,15 @@ func namesOf[T any](answers []fleet.Answer[T]) (names []string) {
 
 // useOne makes the one node that the command is about the only one that is named, for commands that pass its socket on.
 func (a *app) useOne(ctx context.Context) error {
-	if len(a.sockets) == 0 && a.onNode == "" {
+	if len(a.sockets) == 0 {
 		return nil
 	}
 	n, err := a.one(ctx)
 	if err != nil {
 		return err
 	}
-	a.socket, a.sockets = n.Place, []fleet.Node{n}
+	a.socket, _ = client.SocketOf(n.Place)
+	a.sockets = []fleet.Node{n}
 	return nil
 }
 
@@ -224,9 +230,9 @@ func (a *app) onEach(ctx context.Context, first bool, do func(ctx context.Contex
 	for i := range nodes {
 		all.Go(func() {
 			o := &outcomes[i]
-			o.name = cmp.Or(nodes[i].Name, nodes[i].Place)
+			o.name = cmp.Or(nodes[i].Name, nodes[i].Place.String())
 			o.err = dialAnd(within, &nodes[i], func(c *client.Client) error {
-				o.name = cmp.Or(nodes[i].Name, c.About().GetNode(), nodes[i].Place)
+				o.name = cmp.Or(nodes[i].Name, c.About().GetNode(), nodes[i].Place.String())
 				return do(within, o.name, c)
 			})
 			switch {

@@ -25,6 +25,7 @@ import (
 type holdFlags struct {
 	podName
 	lease, wait *period
+	message     string
 	out         format
 }
 
@@ -33,20 +34,27 @@ func (f *holdFlags) add(cmd *cobra.Command) {
 	f.podName.add(cmd)
 	f.lease.add(cmd, "lease", "how long the hold may last at most, like 5m (default: the agent's)")
 	f.wait.add(cmd, "wait", "how long to wait for the pod to come to a step, like 30s (default: the agent's)")
+	addMessage(cmd, &f.message)
 	f.out.add(cmd, "wide", "json", "yaml")
+}
+
+// addMessage adds the flag of the message that a hold has for others.
+func addMessage(cmd *cobra.Command, message *string) {
+	cmd.Flags().StringVarP(message, "message", "m", "", "`TEXT` for others who meet the hold, at most 200 bytes; everybody sees it")
+	cmd.RegisterFlagCompletionFunc("message", cobra.NoFileCompletions)
 }
 
 func (a *app) hold() *cobra.Command {
 	var flags holdFlags
 	var force, whileRunning bool
 	cmd := &cobra.Command{
-		Use:   "hold POD [-n NAMESPACE] [--lease DURATION] [--wait DURATION] [--force] [--while-running] [-o wide|json|yaml]",
+		Use:   "hold POD [-n NAMESPACE] [--lease DURATION] [--wait DURATION] [-m TEXT] [--force] [--while-running] [-o wide|json|yaml]",
 		Short: "Hold a pod at its next step that allows it",
 		Long: `Holds a pod at its next step that allows it, prints where, and returns. The pod
 goes on by itself when the lease of the hold ends, or before a timer of the
 kubelet would run out. With --while-running the hold ends with the command.`,
 		Example: `  podstep hold web
-  podstep hold shop/db-0 --lease 2m --wait 1m
+  podstep hold shop/db-0 --lease 2m --wait 1m -m "reading its volumes, Ana"
   podstep hold web --while-running`,
 		Args:              arguments(1, 1, "POD"),
 		ValidArgsFunction: a.completePods,
@@ -55,7 +63,7 @@ kubelet would run out. With --while-running the hold ends with the command.`,
 			if err != nil {
 				return err
 			}
-			req := &agentpb.HoldRequest{Pods: sel, Lease: flags.lease.proto(), Wait: flags.wait.proto(), Force: force}
+			req := &agentpb.HoldRequest{Pods: sel, Lease: flags.lease.proto(), Wait: flags.wait.proto(), Force: force, Message: flags.message}
 			return a.withHold(cmd.Context(), sel, func(ctx context.Context, c *client.Client, waited func()) error {
 				if whileRunning {
 					return a.holdWhile(ctx, c, req, &flags.out, waited)
@@ -159,8 +167,12 @@ type holdJSON struct {
 	Ends   string      `json:"ends"`
 	EndsBy string      `json:"endsBy,omitempty"`
 	Peer   *peerJSON   `json:"peer,omitempty"`
-	Node   bool        `json:"node,omitempty"`
-	Why    string      `json:"why"`
+	// Message is in the words of the person who asked for the hold.
+	Message string `json:"message,omitempty"`
+	Node    bool   `json:"node,omitempty"`
+	// OnNode is the node's name, if several are asked.
+	OnNode string `json:"onNode,omitempty"`
+	Why    string `json:"why"`
 	// Cause is hold, step, breakpoint or delay. For the last two, Breakpoint is set.
 	Cause      string         `json:"cause"`
 	Breakpoint uint32         `json:"breakpoint,omitempty"`
@@ -197,7 +209,7 @@ func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	out := holdJSON{
 		ID: h.Id, Pod: podOf(h.Pod), Step: h.Step, On: h.On, Since: moment(h.Since),
 		Lease: left(h.Lease.AsDuration()), Node: h.Node, Why: reason.Cause(h).En, Cause: causeWord(h.Cause), Breakpoint: h.Breakpoint, Fields: wire.Fields(h.Fields), Error: h.Error,
-		Ends: left(soonest(h)), EndsBy: h.EndsBy, Peer: newPeerJSON(h.Peer),
+		Ends: left(soonest(h)), EndsBy: h.EndsBy, Peer: newPeerJSON(h.Peer), Message: h.Message,
 	}
 	if h.Place != nil {
 		place := newFrameJSON(h.Place)
@@ -241,6 +253,9 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	}
 	if p := newPeerJSON(h.Peer); p != nil {
 		line("by", p.String())
+	}
+	if h.Message != "" {
+		line("message", h.Message)
 	}
 	fields := wire.Fields(h.Fields)
 	for _, name := range sortedKeys(fields) {

@@ -10,7 +10,7 @@ import (
 // TestLabArguments: the given flags are handed on to podstep-lab, and no others.
 func TestLabArguments(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
-	a := &app{name: "podstep", out: io.Discard, err: io.Discard}
+	a := &app{name: "podstep", out: io.Discard, err: io.Discard, where: &where{}}
 	for _, c := range []struct {
 		given, want []string
 	}{

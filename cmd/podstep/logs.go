@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/bundle"
 	"github.com/podstep/podstep/agent/logstory"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/trace/past"
 )
 
 // maxLogs bounds how many logs make one story.
@@ -22,40 +24,42 @@ type logFlags struct {
 	logs         []string
 	year         int
 	zone         string
-	node         string
 	since, until string
-	// kubeFlags say where the logs of a node on another machine are asked for.
-	kubeFlags
+	// past chooses the part of a recording that is wanted.
+	past pastChoice
+	// named says that --node is about these logs, and not about an agent.
+	named bool
 }
 
 func (f *logFlags) add(cmd *cobra.Command, use string) {
-	if cmd.Flags().Lookup("kubeconfig") == nil {
-		f.kubeFlags.add(cmd)
-	}
+	f.named = true
 	cmd.Flags().StringArrayVar(&f.logs, "log", nil, use)
-	cmd.Flags().StringVar(&f.node, "node", "", "only the node `NAME`, of several that --socket names; of a log, the name of its node; of a directory or archive with logs of several nodes: that of the directory with its logs")
 	cmd.Flags().IntVar(&f.year, "node-year", 0, "the `YEAR` of the end of the kubelet's log, which has none (default: that in which the file was written to last)")
 	cmd.Flags().StringVar(&f.zone, "node-zone", "", "the time `ZONE` of the kubelet's log, such as UTC or Europe/Berlin (default: that of this machine)")
-	cmd.Flags().StringVar(&f.since, "since", "", "of logs, leave out what is older: a `TIME` as 2026-11-25T15:06:00, or as 15:06 of the last day")
-	cmd.Flags().StringVar(&f.until, "until", "", "of logs, leave out what is newer than `TIME`")
+	cmd.Flags().StringVar(&f.since, "since", "", "leave out what is older: "+timeHelp)
+	cmd.Flags().StringVar(&f.until, "until", "", "leave out what is newer than `TIME`")
 }
 
-// given reports whether a flag is given that a trace does not have.
-func (f *logFlags) given() bool { return f.ofLogs() || f.node != "" }
+// given reports whether a flag is given that only logs have.
+func (f *logFlags) given() bool { return f.year != 0 || f.zone != "" }
 
-// ofLogs reports whether a flag is given that only logs have. An agent has a node, too.
-func (f *logFlags) ofLogs() bool {
-	return f.year != 0 || f.zone != "" || f.since != "" || f.until != ""
-}
-
-// openLogs opens a trace file, the story in a bundle, or logs.
+// openLogs opens a trace file, a record directory, the story in a bundle, or logs.
 func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace.Recording, error) {
 	o, err := f.options()
 	if err != nil {
 		return nil, err
 	}
-	o.Fetch = a.fetchLogs(ctx, &f.kubeFlags, &o)
+	if f.named {
+		o.Node = a.node
+	}
+	o.Fetch = a.fetchLogs(ctx, &o)
 	all := append(names, f.logs...)
+	if len(all) == 1 && past.IsDir(all[0]) {
+		if f.given() {
+			return nil, notForTraces(all)
+		}
+		return a.openPast(all[0], f, &o)
+	}
 	if len(all) == 1 && logstory.IsFile(all[0]) {
 		switch r, err := bundle.Story(all[0]); {
 		case errors.Is(err, bundle.ErrNoBundle):
@@ -69,15 +73,23 @@ func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace
 	if errors.Is(err, logstory.ErrNoLog) {
 		return nil, fmt.Errorf("%w, and %w", err, trace.ErrNoTrace)
 	}
-	if t, is := r.(*trace.Reader); is && err == nil && f.given() {
-		t.Close()
-		return nil, usagef("%s is a trace; --node, --node-year, --node-zone, --since and --until are for logs", nameOfLogs(all))
+	if t, is := r.(*trace.Reader); is && err == nil {
+		if f.given() || o.Node != "" {
+			t.Close()
+			return nil, notForTraces(all)
+		}
+		if until := cmp.Or(o.Until, f.past.at); !until.IsZero() || !o.Since.IsZero() {
+			return past.Bound(t, o.Since, until, f.past.context), nil
+		}
 	}
 	return r, err
 }
 
+func notForTraces(names []string) error {
+	return usagef("%s is a trace; --node-year and --node-zone are for logs, and --node is for logs and record directories", nameOfLogs(names))
+}
+
 func (f *logFlags) options() (o logstory.Options, err error) {
-	o.Node = f.node
 	zone := time.Local
 	if f.zone != "" {
 		if zone, err = time.LoadLocation(f.zone); err != nil {
@@ -91,34 +103,11 @@ func (f *logFlags) options() (o logstory.Options, err error) {
 	if f.year != 0 {
 		o.Near = time.Date(f.year, 12, 31, 0, 0, 0, 0, zone)
 	}
-	if o.Since, err = logTime("since", f.since, zone); err != nil {
+	if o.Since, err = timeOf("since", f.since, zone); err != nil {
 		return o, err
 	}
-	o.Until, err = logTime("until", f.until, zone)
+	o.Until, err = timeOf("until", f.until, zone)
 	return o, err
-}
-
-// logTime reads a time of a flag, in the zone of the logs.
-func logTime(flag, text string, zone *time.Location) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02T15:04", "2006-01-02 15:04:05", "2006-01-02"} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return at, nil
-		}
-	}
-	for _, layout := range []string{"15:04:05", "15:04"} {
-		if at, err := time.ParseInLocation(layout, text, zone); err == nil {
-			now := time.Now().In(zone)
-			at = time.Date(now.Year(), now.Month(), now.Day(), at.Hour(), at.Minute(), at.Second(), 0, zone)
-			if at.After(now) {
-				at = at.AddDate(0, 0, -1)
-			}
-			return at, nil
-		}
-	}
-	return time.Time{}, usagef("--%s %q is no time; write it as 2026-11-25T15:06:00 or 15:06", flag, text)
 }
 
 // nameOfLogs returns how a message names some files.

@@ -37,7 +37,7 @@ func main() {
 }
 
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
-	a := &app{name: programName(args), out: stdout, err: stderr}
+	a := &app{name: programName(args), out: stdout, err: stderr, where: &where{}}
 	root := a.root()
 	root.SetArgs(args[1:])
 	root.SetOut(stdout)
@@ -56,10 +56,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitCode(err)
 }
 
+// pluginName is what a person types to run podstep as a plugin of kubectl.
+const pluginName = "kubectl podstep"
+
 // programName returns the name by which the user calls podstep: kubectl runs plugins by a name of its own.
 func programName(args []string) string {
 	if len(args) > 0 && filepath.Base(args[0]) == "kubectl-podstep" {
-		return "kubectl podstep"
+		return pluginName
 	}
 	return "podstep"
 }

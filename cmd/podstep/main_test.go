@@ -148,7 +148,7 @@ func TestOtherSystems(t *testing.T) {
 
 func TestDocs(t *testing.T) {
 	const dir = "../../docs/cli"
-	pages := docPages((&app{name: "podstep"}).root())
+	pages := docPages((&app{name: "podstep", where: &where{}}).root())
 	for name, want := range pages {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil || !bytes.Equal(got, want) {

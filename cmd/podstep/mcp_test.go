@@ -160,7 +160,7 @@ func (f *oncallAgent) Watch(r *agentpb.WatchRequest, s agentpb.Agent_WatchServer
 // TestPagesAreWhole: the pages of an answer have together what the command prints.
 func TestPagesAreWhole(t *testing.T) {
 	sealed(t)
-	a := newAssistant(t, &app{}, &mcpFlags{files: []string{wovenFile}})
+	a := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
 	seqs := func(text string) (out []uint64) {
 		d := json.NewDecoder(strings.NewReader(text))
 		for d.More() {
@@ -198,7 +198,7 @@ func TestPagesAreWhole(t *testing.T) {
 // TestComparisonInPages: the pages of a comparison have together the times and steps that the command prints.
 func TestComparisonInPages(t *testing.T) {
 	sealed(t)
-	a := newAssistant(t, &app{}, &mcpFlags{files: []string{wovenFile}})
+	a := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
 	var printed bytes.Buffer
 	if code := run(t.Context(), []string{"podstep", "compare", "web", "no-image", "--trace", wovenFile, "-o", "json"}, &printed, io.Discard); code != 0 {
 		t.Fatalf("compare ends with %d", code)
@@ -225,8 +225,8 @@ func TestComparisonInPages(t *testing.T) {
 func TestSameJSON(t *testing.T) {
 	sealed(t)
 	socket := serveFake(t)
-	live := newAssistant(t, &app{socket: socket}, &mcpFlags{})
-	recorded := newAssistant(t, &app{}, &mcpFlags{files: []string{wovenFile}})
+	live := newAssistant(t, &app{where: &where{socket: socket}}, &mcpFlags{})
+	recorded := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
 	for _, x := range []struct {
 		from *assistant
 		line string

@@ -31,7 +31,7 @@ type oncall struct {
 // here returns an app for one question. What it would print for a person at a terminal goes to notes.
 func (o *oncall) here() (a *app, notes *bytes.Buffer) {
 	notes = &bytes.Buffer{}
-	return &app{name: o.app.name, socket: o.app.socket, out: io.Discard, err: notes}, notes
+	return &app{name: o.app.name, where: o.app.where, out: io.Discard, err: notes}, notes
 }
 
 // unseenIn returns the lines of notes: each says what could not be read.
@@ -119,7 +119,7 @@ func (o *oncall) states(ctx context.Context, a *app, r *recording, sel *agentpb.
 			return nil, nil, err
 		}
 		defer open.Close()
-		t, err := gather.ReadRecording(r.name, open)
+		t, err := gather.ReadRecording(r.name, open, time.Time{})
 		if err != nil {
 			return nil, nil, err
 		}

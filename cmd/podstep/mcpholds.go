@@ -55,7 +55,7 @@ func (h *oncallHolds) Hold(ctx context.Context, q mcp.HoldQuestion) (*mcp.Answer
 	if err != nil {
 		return nil, ofTool(err)
 	}
-	held, err := c.Hold(ctx, &agentpb.HoldRequest{Pods: sel, Lease: lease, Wait: durationpb.New(mcp.HoldWithin), WhileConnected: true})
+	held, err := c.Hold(ctx, &agentpb.HoldRequest{Pods: sel, Lease: lease, Wait: durationpb.New(mcp.HoldWithin), WhileConnected: true, Message: "an assistant, by podstep mcp"})
 	return h.answer(c, held, err)
 }
 

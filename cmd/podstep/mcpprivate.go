@@ -42,7 +42,7 @@ func (o *oncall) private() (out []mcp.Private) {
 		out = append(out, mcp.Private{Text: dir, As: asPath, Word: true})
 	}
 	path(self)
-	rules := o.app.loading(&o.from.kubeFlags)
+	rules := o.app.loading()
 	path(rules.ExplicitPath)
 	path(rules.GetLoadingPrecedence()...)
 	if config, err := rules.Load(); err == nil {

@@ -8,9 +8,9 @@ import (
 // TestQuestions asks what people on call ask. The facts that answer each question must be in the results of one tool.
 func TestQuestions(t *testing.T) {
 	sealed(t)
-	woven := newAssistant(t, &app{}, &mcpFlags{files: []string{wovenFile}})
-	both := newAssistant(t, &app{}, &mcpFlags{files: []string{attachedFile, wovenFile}})
-	live := newAssistant(t, &app{socket: serveFake(t)}, &mcpFlags{})
+	woven := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
+	both := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{attachedFile, wovenFile}})
+	live := newAssistant(t, &app{where: &where{socket: serveFake(t)}}, &mcpFlags{})
 	type args = map[string]any
 	for _, x := range []struct {
 		question string
@@ -74,8 +74,8 @@ func TestQuestions(t *testing.T) {
 // TestBadQuestions: a question that makes no sense gets an error that says what to do, in the words of the tool.
 func TestBadQuestions(t *testing.T) {
 	sealed(t)
-	recorded := newAssistant(t, &app{}, &mcpFlags{files: []string{wovenFile, wovenFile}})
-	alone := newAssistant(t, &app{}, &mcpFlags{})
+	recorded := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile, wovenFile}})
+	alone := newAssistant(t, &app{where: &where{}}, &mcpFlags{})
 	type args = map[string]any
 	for _, x := range []struct {
 		of   *assistant

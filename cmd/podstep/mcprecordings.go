@@ -19,9 +19,9 @@ type recording struct {
 
 // newOncall makes what answers an assistant. It opens each recording once, to fail now and not at a question.
 func (a *app) newOncall(ctx context.Context, f *mcpFlags) (*oncall, error) {
-	o := &oncall{app: a, from: f.from, live: len(f.files) == 0 || a.socket != "" || f.from.kubeconfig != "" || f.from.context != ""}
+	o := &oncall{app: a, from: f.from, live: len(f.files) == 0 || a.named() || a.kubeconfig != "" || a.context != ""}
 	for _, path := range f.files {
-		r := recording{name: o.unused(filepath.Base(path)), path: path, logs: logFlags{kubeFlags: f.from.kubeFlags}}
+		r := recording{name: o.unused(filepath.Base(path)), path: path}
 		open, err := r.open(ctx, a)
 		if err != nil {
 			return nil, err

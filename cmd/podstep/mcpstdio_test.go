@@ -112,7 +112,7 @@ func TestBadMessages(t *testing.T) {
 // FuzzArguments asks each tool with any arguments. Each call is answered, by a page or by an error of one line.
 func FuzzArguments(f *testing.F) {
 	sealed(f)
-	a := newAssistant(f, &app{}, &mcpFlags{files: []string{"../../agent/trace/testdata/v1.podstep"}})
+	a := newAssistant(f, &app{where: &where{}}, &mcpFlags{files: []string{"../../agent/trace/testdata/v1.podstep"}})
 	for _, args := range []string{
 		`{}`, `{"pod":"web"}`, `{"pods":"*","filter":"err or slow>1s","last":3,"after":7}`, `{"a":"web","b":"web","part":"all"}`, `{"step":"cri.*","seen":true,"tier":1}`,
 		`{"cursor":"AAAAAQABAAAAAAAA"}`, `{"pod":null}`, `{"steps":["stage:cri","["]}`, `{"last":1e99}`, `{"recording":"../x","namespace":"a/b"}`, `{"filter":"(((field.x=~[a"}`,

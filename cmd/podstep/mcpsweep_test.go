@@ -65,7 +65,7 @@ func newSweep(t *testing.T) *sweep {
 	}
 	s.api = apitest.Start(t, s.objects())
 	s.writeConfig(t, func(*api.Config) {})
-	s.app = &app{socket: s.path("a.sock")}
+	s.app = &app{where: &where{socket: s.path("a.sock")}}
 	return s
 }
 
@@ -376,7 +376,7 @@ func TestNothingOfHolds(t *testing.T) {
 // TestNothingOfRecordings is TestNothingOfThisMachine for recordings: they are known by their names, also when one is gone.
 func TestNothingOfRecordings(t *testing.T) {
 	s := newSweep(t)
-	s.app = &app{}
+	s.app = &app{where: &where{}}
 	raw, err := os.ReadFile(filepath.Join(testsDir, wovenFile))
 	if err != nil {
 		t.Fatal(err)

@@ -14,15 +14,15 @@ import (
 )
 
 // fetchLogs returns how the logs of a node are fetched through the API server.
-func (a *app) fetchLogs(ctx context.Context, c *kubeFlags, o *logstory.Options) func(string, nodelog.Keep) error {
+func (a *app) fetchLogs(ctx context.Context, o *logstory.Options) func(string, nodelog.Keep) error {
 	since, until := o.Since, o.Until
 	return func(node string, keep nodelog.Keep) error {
-		rest, err := a.clientConfig(c).ClientConfig()
+		rest, err := a.clientConfig().ClientConfig()
 		if clientcmd.IsEmptyConfig(err) {
 			return fmt.Errorf("there is no file node/%s, and no kubeconfig is known to ask the node %s: name one with --kubeconfig or KUBECONFIG", node, node)
 		}
 		if err != nil {
-			return fmt.Errorf("read kubeconfig: %w", err)
+			return kubeconfigError(err)
 		}
 		api, err := kubeapi.New(kubeapi.ReadOnly(rest))
 		if err != nil {

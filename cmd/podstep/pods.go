@@ -23,6 +23,7 @@ import (
 func (a *app) pods() *cobra.Command {
 	var name podName
 	var out format
+	var then podsThen
 	cmd := &cobra.Command{
 		Use:   "pods [POD|GLOB] [-n NAMESPACE] [-o wide|json|yaml]",
 		Short: "What every pod is doing",
@@ -41,9 +42,13 @@ retrying for retry:
   running  it runs and is ready
   done     it has ended, or the kubelet has refused it
 
+With --at it shows what the pods were doing at a TIME, by what podstep attach
+--record-dir has recorded; FOR is as of then.
+
 A pod that is named and is not there is an error; a glob may match none.`,
 		Example: `  podstep pods
   podstep pods 'web-*' -o wide
+  podstep pods --at 03:12
   podstep pods -o json | jq -r '.[] | select(.state == "held") | .name'`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
@@ -52,11 +57,15 @@ A pod that is named and is not there is an error; a glob may match none.`,
 			if err != nil {
 				return err
 			}
+			if then.given() {
+				return a.printPodsThen(cmd.Context(), sel, &then, &out)
+			}
 			return a.printPods(cmd.Context(), sel, &out)
 		},
 	}
 	name.add(cmd)
 	out.add(cmd, "wide", "json", "yaml")
+	then.add(cmd)
 	return cmd
 }
 

@@ -22,7 +22,7 @@ const noNodeStep = "no node"
 // unscheduled returns the pods that have no node and that a selector chooses, if an API server can be asked. No agent
 // knows them.
 func (a *app) unscheduled(ctx context.Context, sel *agentpb.PodSelector) []*agentpb.PodState {
-	g := a.gatherer("")
+	g := a.gatherer()
 	if g == nil || len(sel.GetLabels()) > 0 {
 		return nil
 	}

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/logstory"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/cmd/podstep/lines"
@@ -20,19 +23,19 @@ type replayFlags struct {
 	follow bool
 	filter filterFlag
 	logs   logFlags
+	name   podName
 	out    format
 }
 
-func (a *app) replay() *cobra.Command {
-	var flags replayFlags
-	var ui uiFlags
-	cmd := &cobra.Command{
-		Use:   "replay FILE... [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
-		Short: "Look at a recorded trace, or at logs",
-		Long: `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
+const replayLong = `Shows a file that podstep trace -w has written, or logs: the kubelet's, as text or
 JSON, as a file or as journalctl prints it, and containerd's beside it. Logs may be
 packed with gzip, zstd or xz; "-" is the standard input. node/NAME stands for the logs
 that the kubelet of that node serves through the API server. It needs no agent.
+
+DIR is a directory to which podstep attach --record-dir records, or a copy of it; it
+may be read while podstep writes. With --since or --until and no FILE podstep reads
+the one of this machine, and a POD chooses the pods: podstep replay --since 1h web.
+Where nothing was recorded, the node's story says so.
 
 What a log tells depends on the kubelet's -v: at 2 what comes and goes, at 4 the turns
 of each pod's worker with most of their steps. docs/log.md has a table.
@@ -40,23 +43,37 @@ of each pod's worker with most of their steps. docs/log.md has a table.
 At a terminal it opens the screen, with a clock: Space plays, "," and "." go from
 event to event. With --plain, -o or --follow, and where there is no terminal, it
 prints the events as podstep trace does. If the file is cut short or damaged,
-podstep shows what comes before that place; the exit code is then 1.`,
+podstep shows what comes before that place; the exit code is then 1.`
+
+func (a *app) replay() *cobra.Command {
+	var flags replayFlags
+	var ui uiFlags
+	cmd := &cobra.Command{
+		Use:   "replay [FILE|DIR|POD]... [--since TIME] [--until TIME] [--filter FILTER] [--follow] [--plain] [-o wide|json] [flags]",
+		Short: "Look at a recorded trace, or at logs",
+		Long:  replayLong,
 		Example: `  podstep replay web.podstep
   podstep replay web.podstep --filter 'step~cri.* slow>1s'
   podstep replay web.podstep -o json | jq -c 'select(.error) | [.step, .error]'
   podstep replay web.podstep --follow
+  podstep replay --since 03:00 --until 03:30 web
+  podstep replay record --since 1h
   podstep replay kubelet.log containerd.log
   podstep replay node/worker-1 --since 15:00
   journalctl -u kubelet -u containerd -o json | podstep replay -`,
-		Args: arguments(1, maxLogs, "FILE"),
+		Args: arguments(0, maxLogs, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			o, err := ui.options()
 			if err != nil {
 				return err
 			}
+			if args, err = flags.recordings(cmd.Context(), a, args); err != nil {
+				return err
+			}
 			if o.Plain != "" || flags.follow || flags.out.value != "" {
 				return a.printTrace(cmd.Context(), args, &flags)
 			}
+			flags.logs.past.context = true
 			r, err := a.openLogs(cmd.Context(), &flags.logs, args...)
 			if err != nil {
 				return openError(err)
@@ -66,11 +83,46 @@ podstep shows what comes before that place; the exit code is then 1.`,
 		},
 	}
 	cmd.Flags().BoolVarP(&flags.follow, "follow", "f", false, "wait for more, as long as the file is being written")
+	flags.name.add(cmd)
 	flags.filter.add(cmd)
 	flags.logs.add(cmd, "one more log `FILE` of the same node, as one more argument")
 	flags.out.add(cmd, "wide", "json")
 	ui.add(cmd)
 	return cmd
+}
+
+// recordings returns what arguments name: files, or pods of the record directory of this machine.
+func (f *replayFlags) recordings(ctx context.Context, a *app, args []string) ([]string, error) {
+	timed := f.logs.since != "" || f.logs.until != ""
+	switch {
+	case len(args) == 0 && !timed && len(f.logs.logs) == 0:
+		return nil, usagef("FILE is missing; name one, or with --since a time of what podstep recorded here")
+	case len(args) == 0 && len(f.logs.logs) > 0:
+		return args, nil
+	case !timed || len(args) > 1 || len(args) == 1 && isRecording(args[0]):
+		if f.name.namespace != "" {
+			return nil, usagef("-n is about a POD of the record directory; of a FILE, --filter ns=%s chooses events", f.name.namespace)
+		}
+		return args, nil
+	}
+	sel, err := f.name.some(first(args))
+	if err != nil {
+		return nil, err
+	}
+	if len(args) > 0 || f.name.namespace != "" {
+		f.logs.past.pods = sel
+	}
+	dir, err := a.recordDir(ctx)
+	return []string{dir}, err
+}
+
+// isRecording reports whether an argument is no pod.
+func isRecording(arg string) bool {
+	if _, is := logstory.NodeOf(arg); is || arg == logstory.Stdin {
+		return true
+	}
+	_, err := os.Stat(arg)
+	return err == nil || strings.ContainsAny(arg, ".\\") || strings.Count(arg, "/") > 1
 }
 
 // printTrace prints the events of a recording as lines.

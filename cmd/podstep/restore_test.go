@@ -29,7 +29,7 @@ func TestRestoreGivesBack(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			var stdout, stderr bytes.Buffer
-			a := &app{out: &stdout, err: &stderr}
+			a := &app{out: &stdout, err: &stderr, where: &where{}}
 			var order []string
 			err := a.restoreAll(&format{}, &restoring{
 				giveBack: func() ([]node.Restored, error) { order = append(order, "path"); return x.found, x.giveErr },

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -19,11 +18,7 @@ import (
 type app struct {
 	name     string
 	out, err io.Writer
-	// socket is the path of the only agent that is named, or the first one of several; empty: the usual one.
-	socket string
-	// sockets are the agents that the command line names, and onNode is the node to which it restricts podstep.
-	sockets []fleet.Node
-	onNode  string
+	*where
 
 	printing sync.Mutex // of printf: several nodes are asked at once
 }
@@ -55,12 +50,11 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 		DisableFlagsInUseLine: true,
 		CompletionOptions:     cobra.CompletionOptions{DisableDefaultCmd: true},
 	}
-	if a.name != "podstep" {
-		root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
+	if a.name == pluginName {
+		a.asPlugin(root, &ui)
 	}
-	root.PersistentFlags().Var(socketFlag{a}, "socket",
-		"the agent's `[NAME=]PATH`; more than once: of several nodes (default $PODSTEP_SOCKET, /run/podstep/agent.sock for root, $XDG_RUNTIME_DIR/podstep/agent.sock otherwise)")
-	root.PersistentFlags().StringVar(&a.onNode, "node", "", "only the node `NAME`, of several that --socket names")
+	a.addTo(root)
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return a.findAllNodes(cmd.Context()) }
 	ui.addLive(root)
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(a.help())
@@ -70,9 +64,9 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 		&cobra.Group{ID: "about", Title: "About:"},
 	)
 	for group, verbs := range map[string][]*cobra.Command{
-		"see":   {a.pods(), a.why(), a.trace(), a.alert(), a.replay(), a.export(), a.compare(), a.top(), a.steps(), a.mcp(), a.lab(), a.attach()},
-		"hold":  {a.hold(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue(), a.dap()},
-		"about": {a.doctor(), a.restore(), a.version(), a.completion()},
+		"see":   {a.pods(), a.why(), a.trace(), a.alert(), a.replay(), a.export(), a.compare(), a.top(), a.steps(), a.mcp(), a.connect(), a.lab(), a.attach()},
+		"hold":  {a.hold(), a.holds(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue(), a.dap()},
+		"about": {a.doctor(), a.restore(), a.version(), a.completion(), a.stdio()},
 	} {
 		for _, v := range verbs {
 			v.GroupID = group
@@ -84,6 +78,30 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 	root.SetHelpCommandGroupID("about")
 	eachCommand(root, func(c *cobra.Command) { c.DisableFlagsInUseLine = true })
 	return root
+}
+
+// asPlugin makes the program a plugin of kubectl: POD alone is short for connect POD.
+func (a *app) asPlugin(root *cobra.Command, ui *uiFlags) {
+	var flags connectFlags
+	flags.add(root)
+	root.Annotations = map[string]string{cobra.CommandDisplayNameAnnotation: a.name}
+	root.Args = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 1 {
+			return nil
+		}
+		return noSuchCommand(cmd, args)
+	}
+	screen := root.RunE
+	root.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) == 0 {
+			return screen(cmd, args)
+		}
+		err := a.connectTo(cmd.Context(), args[0], &flags, ui)
+		if near := nearest(args[0], commandNames(cmd)); err != nil && len(near) > 0 {
+			err = fmt.Errorf("%w; or did you mean %s %s?", err, a.name, strings.Join(near, ", "))
+		}
+		return err
+	}
 }
 
 func eachCommand(c *cobra.Command, do func(*cobra.Command)) {
@@ -122,16 +140,19 @@ func noSuchCommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var names []string
+	if near := nearest(args[0], commandNames(cmd)); len(near) > 0 {
+		return usagef("there is no command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, ", "))
+	}
+	return usagef("there is no command %q", args[0])
+}
+
+func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
 	}
-	if near := nearest(args[0], names); len(near) > 0 {
-		return usagef("there is no command %q; did you mean %s %s?", args[0], cmd.CommandPath(), strings.Join(near, ", "))
-	}
-	return usagef("there is no command %q", args[0])
+	return names
 }
 
 // arguments checks how many arguments there are, and names those that are meant.

@@ -28,7 +28,7 @@ func (a *app) step() *cobra.Command {
 	line := choice{of: []string{"over", "into", "out"}}
 	given := make([]bool, len(stepModes))
 	cmd := &cobra.Command{
-		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP|--line over|into|out] [--lease DURATION] [--wait DURATION] [-o wide|json|yaml]",
+		Use:   "step POD [-n NAMESPACE] [--over|--out|--stage|--cri|--sync|--until STEP|--line over|into|out] [--lease DURATION] [--wait DURATION] [-m TEXT] [-o wide|json|yaml]",
 		Short: "Let a held pod go on to the next place",
 		Long: `Lets a held pod go on, holds it again at the next place, and prints where. Without
 a flag the next place is the next step that allows a hold. A breakpoint on the way
@@ -53,7 +53,7 @@ calls. out goes to where the function was called. It takes a debugger that holds
 			if err != nil {
 				return err
 			}
-			req := &agentpb.StepRequest{Pods: sel, Mode: mode, Until: until, Lease: flags.lease.proto(), Wait: flags.wait.proto()}
+			req := &agentpb.StepRequest{Pods: sel, Mode: mode, Until: until, Lease: flags.lease.proto(), Wait: flags.wait.proto(), Message: flags.message}
 			return a.withHold(cmd.Context(), sel, func(ctx context.Context, c *client.Client, waited func()) error {
 				h, err := c.Step(ctx, req)
 				waited()

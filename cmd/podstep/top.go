@@ -100,7 +100,7 @@ func (f *topFlags) check() error {
 	switch {
 	case f.recorded() && (f.for_.d > 0 || f.watch || f.noHistory):
 		return usagef("--for, --watch and --no-history are about an agent, and a recording is over; leave them out, or --trace and --log")
-	case f.logs.ofLogs() && !f.recorded():
+	case f.logs.given() && !f.recorded():
 		return usagef("--node-year, --node-zone, --since and --until are about logs; name one with --trace FILE or --log FILE")
 	case f.noHistory && f.for_.d == 0 && !f.watch:
 		return usagef("--no-history leaves nothing to count; say for how long to look with --for DURATION, or give --watch")
@@ -145,8 +145,7 @@ func (a *app) runTop(ctx context.Context, pods string, flags *topFlags) error {
 	if flags.recorded() {
 		err = a.topOfRecording(ctx, t, flags)
 	} else {
-		a.only(flags.logs.node)
-		if len(a.nodes()) > 1 && a.onNode == "" {
+		if a.several() {
 			return a.topOfNodes(ctx, t, p)
 		}
 		err = a.topOfAgent(ctx, t, p)

@@ -130,6 +130,7 @@ func (a *app) topOfRecording(ctx context.Context, t *topper, flags *topFlags) er
 	if flags.trace != "" {
 		names = append(names, flags.trace)
 	}
+	flags.logs.past = pastChoice{pods: t.pods}
 	r, err := a.openLogs(ctx, &flags.logs, names...)
 	if err != nil {
 		return openError(err)

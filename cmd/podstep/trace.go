@@ -76,8 +76,8 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 
 // traceNodes traces on each node that the command line names, at once.
 func (a *app) traceNodes(ctx context.Context, pods string, flags *traceFlags) error {
-	if flags.file != "" && len(a.sockets) > 1 && a.onNode == "" {
-		return usagef("-w writes the events of one node, and --socket names %d; choose one with --node NAME", len(a.sockets))
+	if flags.file != "" && a.several() {
+		return usagef("-w writes the events of one node, and several are named; choose one with --node NAME")
 	}
 	out := &atOnce{to: a.out}
 	like, err := flags.tracer(pods, "", out)

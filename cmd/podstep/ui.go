@@ -28,7 +28,6 @@ type uiFlags struct {
 	noMouse     bool
 	tour        string
 	record      string
-	kubeconfig  string
 	config      string
 }
 
@@ -50,7 +49,6 @@ func (f *uiFlags) addLive(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.tour, "tour", "", "begin with the guided walk `NAME`")
 	cmd.RegisterFlagCompletionFunc("tour", completeTours)
 	cmd.Flags().StringVar(&f.record, "record", "", "record to `FILE` from the beginning")
-	cmd.Flags().StringVar(&f.kubeconfig, "kubeconfig", "", "kubeconfig `FILE` of the API server, for guided walks (default: the lab's, then $KUBECONFIG)")
 }
 
 func completeTours(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -109,34 +107,44 @@ func (a *app) live(ctx context.Context, f *uiFlags, o tui.Options) error {
 		return err
 	}
 	if len(nodes) > 1 {
-		return a.liveNodes(ctx, nodes, f, o)
+		return a.liveNodes(ctx, nodes, o)
 	}
 	c, err := nodes[0].Dial(ctx)
 	if err != nil {
 		return fmt.Errorf("%w; %s", err, node.WaysIn)
 	}
-	return a.show(ctx, session.NewLive(c), a.withCluster(f, c.Path, o))
+	a.addSources(&o)
+	return a.show(ctx, session.NewLive(c), o)
 }
 
-// withCluster adds to options what needs an API server.
-func (a *app) withCluster(f *uiFlags, socket string, o tui.Options) tui.Options {
-	o.Cluster = walks{cluster.Find(socket, f.kubeconfig, os.Getenv("KUBECONFIG"))}
-	if g := a.gatherer(f.kubeconfig); g != nil {
+// addSources lets the screen use the cluster: for walks, and to find out about pods.
+func (a *app) addSources(o *tui.Options) {
+	o.Cluster = walks{a.walkCluster()}
+	if g := a.gatherer(); g != nil {
 		o.Gather, o.About = g, g
 	}
-	return o
+}
+
+// walkCluster returns where the objects of walks are made.
+func (a *app) walkCluster() *cluster.Cluster {
+	socket := a.socketOrDefault()
+	if a.elsewhere() {
+		socket = ""
+	}
+	return cluster.Find(socket, a.kubeconfig, os.Getenv("KUBECONFIG"))
 }
 
 // liveNodes opens the screen on several nodes.
-func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, f *uiFlags, o tui.Options) error {
+func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, o tui.Options) error {
 	switch {
 	case o.Plain != "":
-		return usagef("plain lines are of one node, and --socket names %d; choose one with --node NAME", len(nodes))
+		return usagef("plain lines are of one node, and there are %d; choose one with --node NAME", len(nodes))
 	case o.Record != "" || o.Tour != "":
-		return usagef("--record and --tour are of one node, and --socket names %d; choose one with --node NAME", len(nodes))
+		return usagef("--record and --tour are of one node, and there are %d; choose one with --node NAME", len(nodes))
 	}
 	var sources []tui.Source
 	for _, n := range nodes {
+		one := &app{name: a.name, out: a.out, err: a.err, where: a.with(n.Place)}
 		sources = append(sources, tui.Source{Node: n, Open: func(ctx context.Context) (session.Session, tui.Options, error) {
 			within, cancel := context.WithTimeout(ctx, fleet.Patience)
 			defer cancel()
@@ -144,7 +152,9 @@ func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, f *uiFlags, o t
 			if err != nil {
 				return nil, o, err
 			}
-			return session.NewLive(c), a.withCluster(f, c.Path, o), nil
+			of := o
+			one.addSources(&of)
+			return session.NewLive(c), of, nil
 		}})
 	}
 	all := fleet.Follow(nodes)

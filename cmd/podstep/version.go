@@ -69,7 +69,7 @@ func agentVersion(c *client.Client) *agentVersionJSON {
 	i := c.About()
 	return &agentVersionJSON{
 		Version: i.Version, Kubelet: i.KubeletVersion, Probes: wire.Working(i.GetProbes()),
-		Node: i.Node, Pid: i.Pid, Socket: c.Path,
+		Node: i.Node, Pid: i.Pid, Socket: c.Place.String(),
 	}
 }
 

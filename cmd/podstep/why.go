@@ -29,14 +29,10 @@ type whyFlags struct {
 	trace    string
 	bundle   string
 	logFiles logFlags
+	at       atFlag
 }
 
-func (a *app) why() *cobra.Command {
-	var f whyFlags
-	cmd := &cobra.Command{
-		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [--watch] [-o json|yaml]",
-		Short: "Why a pod is stuck",
-		Long: `Finds out why a pod is stuck, and names the cause with its evidence, the timer
+const whyLong = `Finds out why a pod is stuck, and names the cause with its evidence, the timer
 that runs, and what to do next.
 
 It asks whatever it can reach: the API server, with the credentials that kubectl
@@ -54,11 +50,22 @@ of the kubelet's goroutines, the ends of the logs of kubelet and runtime, and th
 kubelet's checkpoints, all without what may be a secret. README.txt in it lists
 them. Without a POD, podstep explains what the bundle FILE has.
 
+--at asks what was known at a TIME, such as 03:12, by what podstep attach --record-dir
+has recorded: of this machine, or with --trace DIR of a copy of that directory. The
+answer is that of the events alone; nothing else is asked.
+
 --logs adds the last lines that the container of the first cause wrote, without
 what looks like a secret.
 
 The exit code is 0 when nothing is wrong, 3 when something is, 1 when that cannot
-be found out, and 2 if the command line is wrong.`,
+be found out, and 2 if the command line is wrong.`
+
+func (a *app) why() *cobra.Command {
+	var f whyFlags
+	cmd := &cobra.Command{
+		Use:   "why [POD|KIND/NAME] [-n NAMESPACE] [-A] [--watch] [-o json|yaml]",
+		Short: "Why a pod is stuck",
+		Long:  whyLong,
 		Example: `  podstep why web
   podstep why deployment/web -n shop
   podstep why node/worker-1
@@ -68,6 +75,8 @@ be found out, and 2 if the command line is wrong.`,
   podstep why web --trace web.podstep
   podstep why web --log kubelet.log --log containerd.log
   podstep why web --log node/worker-1
+  podstep why web --at 03:12
+  podstep why -A --at 03:12 --trace record
   podstep why web --bundle web.tar.gz
   podstep why --bundle web.tar.gz
   podstep why web -o json | jq -r '.findings[0].id'`,
@@ -85,14 +94,17 @@ be found out, and 2 if the command line is wrong.`,
 	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "every pod that is not well, in all namespaces, the worst first")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
-	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`: what was known at its end; nothing else is asked")
+	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`, or record directory: what was known at its end, or --at; nothing else is asked")
+	f.at.add(cmd)
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "with a POD, also write the evidence to the new `FILE`; without, explain the evidence in it")
 	f.logFiles.add(cmd, "ask the kubelet's log in `FILE`, or the logs of node/NAME, and nothing else; several times: with containerd's, or with older ones")
 	return cmd
 }
 
 // recorded reports whether a recording is asked, and nothing else.
-func (f *whyFlags) recorded() bool { return f.trace != "" || len(f.logFiles.logs) > 0 }
+func (f *whyFlags) recorded() bool {
+	return f.trace != "" || len(f.logFiles.logs) > 0 || f.at.text != ""
+}
 
 // explain answers for what the command line names.
 func (a *app) explain(ctx context.Context, f *whyFlags, arg string) error {
@@ -146,10 +158,10 @@ type whyAnswer interface {
 // kubelet or an agent may have been started again meanwhile.
 func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(context.Context) (whyAnswer, error), error) {
 	if f.bundle != "" && (f.recorded() || f.all || f.watch) {
-		return nil, usagef("--bundle is for one pod that is asked once; leave out --trace, --log, -A and --watch")
+		return nil, usagef("--bundle is for one pod that is asked once; leave out --trace, --log, --at, -A and --watch")
 	}
 	if f.logs && (f.recorded() || f.all || f.watch) {
-		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, -A and --watch")
+		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, --at, -A and --watch")
 	}
 	if f.recorded() {
 		return a.askTrace(ctx, f, arg)

@@ -6,10 +6,12 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"k8s.io/client-go/tools/clientcmd"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
@@ -18,46 +20,45 @@ import (
 )
 
 // whyFrom says where podstep why looks.
-type whyFrom struct {
-	kubeFlags
-	pid int
-}
+type whyFrom struct{ pid int }
 
 func (f *whyFrom) add(cmd *cobra.Command) {
-	f.kubeFlags.add(cmd)
 	cmd.Flags().IntVar(&f.pid, "pid", 0, "`PID` of the kubelet of this machine to look at (default: that of the pod's node)")
 }
 
 // sources returns what can be reached from here, and the namespace of a pod that is named
 // without one. many says that the question is about more than one pod.
 func (a *app) sources(f *whyFrom, many bool) (from gather.From, namespace string, err error) {
-	config := a.clientConfig(&f.kubeFlags)
+	config := a.clientConfig()
 	near := &gather.Nearby{PID: f.pid}
 	rest, err := config.ClientConfig()
 	namespace = "default"
 	switch {
 	case err == nil:
 		if namespace, _, err = config.Namespace(); err != nil {
-			return from, "", fmt.Errorf("read kubeconfig: %w", err)
+			return from, "", kubeconfigError(err)
 		}
 		rest = kubeapi.ReadOnly(rest)
 		if from.API, err = kubeapi.New(rest); err != nil {
 			return from, "", err
 		}
 		near.Login = rest
-	case clientcmd.IsEmptyConfig(err) && f.kubeconfig == "" && f.context == "":
+	case clientcmd.IsEmptyConfig(err) && a.kubeconfig == "" && a.context == "":
 		from.Absent = append(from.Absent, evidence.Unseen{
 			Source: evidence.API, What: "API server", Why: evidence.Absent, Message: "no kubeconfig is known: name one with --kubeconfig or KUBECONFIG",
 		})
 	default:
-		return from, "", fmt.Errorf("read kubeconfig: %w", err)
+		return from, "", kubeconfigError(err)
 	}
 	from.More = gather.OnNode(from.API, near, many)
-	nodes := a.nodes()
-	switch _, err := os.Stat(nodes[0].Place); {
+	nodes, err := a.nodes()
+	if err != nil {
+		return from, "", err
+	}
+	switch _, err := os.Stat(a.socketOrDefault()); {
 	case len(nodes) > 1:
 		from.More = append(from.More, gather.NewAgents(nodes, many))
-	case err == nil || a.socket != "":
+	case err == nil || a.named():
 		from.More = append(from.More, &gather.Agent{Node: nodes[0], Whole: many})
 	default:
 		from.Absent = append(from.Absent, evidence.Unseen{
@@ -82,8 +83,8 @@ type gatherer struct {
 }
 
 // gatherer returns nil if there is no source to ask.
-func (a *app) gatherer(kubeconfig string) *gatherer {
-	g := &gatherer{a, whyFrom{kubeFlags: kubeFlags{kubeconfig: kubeconfig}}}
+func (a *app) gatherer() *gatherer {
+	g := &gatherer{app: a}
 	if from, err := g.sources(); err != nil || from.API == nil && len(from.More) == 0 {
 		return nil
 	}
@@ -127,23 +128,25 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if f.trace != "" {
 		names = []string{f.trace}
 	}
-	f.logFiles.kubeFlags = f.from.kubeFlags
-	r, err := a.openLogs(ctx, &f.logFiles, names...)
-	if err != nil {
-		return nil, err
+	var sel *agentpb.PodSelector
+	var err error
+	if arg != "" {
+		if sel, err = f.name.one(arg); err != nil {
+			return nil, err
+		}
 	}
-	defer r.Close()
+	if len(f.logFiles.logs) == 0 {
+		if names, err = a.orRecordDir(ctx, names); err != nil {
+			return nil, err
+		}
+	}
 	from := nameOfLogs(append(names, f.logFiles.logs...))
-	t, err := gather.ReadRecording(from, r)
+	t, err := a.readPast(ctx, &f.logFiles, &f.at, sel, from, names)
 	if err != nil {
 		return nil, err
 	}
 	if arg == "" {
 		return func(context.Context) (whyAnswer, error) { return newManyAnswer(t.All()), nil }, nil
-	}
-	sel, err := f.name.one(arg)
-	if err != nil {
-		return nil, err
 	}
 	return func(context.Context) (whyAnswer, error) {
 		found := t.Named(sel.Namespace, sel.Name)
@@ -155,6 +158,26 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 		}
 		return nil, errSeveral(found)
 	}, nil
+}
+
+// readPast reads what recordings have of a moment. sel chooses the pods; nil: all.
+func (a *app) readPast(ctx context.Context, logs *logFlags, flag *atFlag, sel *agentpb.PodSelector, from string, names []string) (*gather.Trace, error) {
+	at, err := flag.time()
+	if err != nil {
+		return nil, err
+	}
+	logs.past = pastChoice{pods: sel, at: at, state: true}
+	r, err := a.openLogs(ctx, logs, names...)
+	if err != nil {
+		return nil, openError(err)
+	}
+	defer r.Close()
+	if n, is := r.(*noted); is && !at.IsZero() {
+		if _, recorded := n.Recorded(at); !recorded {
+			at = time.Time{} // nobody saw what lasted until then
+		}
+	}
+	return gather.ReadRecording(from, r, at)
 }
 
 func (g *gatherer) Logs(ctx context.Context, s *evidence.Snapshot) []evidence.ContainerLog {

@@ -9,10 +9,13 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/story/life"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -65,12 +68,43 @@ type manyAnswer struct {
 // group has the pods with the same cause.
 type group struct {
 	reports []*causes.Report // the one that has had it longest comes first
+	owners  []string         // the topmost owner of each, such as deployment/web; empty: it has none
 	first   *causes.Finding
+}
+
+// sort puts the pods in order.
+func (g *group) sort() {
+	at := make([]int, len(g.reports))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortStableFunc(at, func(x, y int) int { return g.reports[x].Since.Compare(g.reports[y].Since) })
+	reports, owners := slices.Clone(g.reports), slices.Clone(g.owners)
+	for i, from := range at {
+		g.reports[i], g.owners[i] = reports[from], owners[from]
+	}
+}
+
+// named returns the names of the pods: those of one owner together, as the owner with their number.
+func (g *group) named(l words.Lang) (names []string) {
+	count, place := map[string]int{}, map[string]int{}
+	for i, r := range g.reports {
+		key := r.Pod.Namespace + "/" + g.owners[i]
+		if n := count[key]; g.owners[i] != "" && n > 0 {
+			count[key]++
+			names[place[key]] = l.Inf(words.Text("%s (%s, %d pods)", "%s（%s，%d 个 Pod）"), words.Clean(g.reports[i].Pod.Namespace), words.Clean(g.owners[i]), n+1)
+			continue
+		}
+		count[key]++
+		place[key] = len(names)
+		names = append(names, words.Clean(r.Pod.String()))
+	}
+	return names
 }
 
 func newManyAnswer(m *gather.Many) *manyAnswer {
 	all := append(slices.Clone(m.Pods), m.Owners...)
-	a := &manyAnswer{looked: m.Looked, unseen: m.Unseen, taken: takenAt(all)}
+	a := &manyAnswer{looked: m.Looked, unseen: unseenOfMany(m, all), taken: takenAt(all)}
 	byCause := map[string]int{}
 	if m.Object != nil {
 		a.object = causes.Explain(m.Object)
@@ -85,6 +119,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 			continue // of an owner it is said, too, that it wants no pods
 		}
 		key := sameCause(&r.Findings[0]) + "|" + whose(s, &r.Findings[0])
+		top := topOwner(s)
 		i, known := byCause[key]
 		if !known {
 			i = len(a.groups)
@@ -92,10 +127,11 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 			a.groups = append(a.groups, group{})
 		}
 		a.groups[i].reports = append(a.groups[i].reports, r)
+		a.groups[i].owners = append(a.groups[i].owners, top)
 	}
 	for i := range a.groups {
 		g := &a.groups[i]
-		slices.SortStableFunc(g.reports, func(x, y *causes.Report) int { return x.Since.Compare(y.Since) })
+		g.sort()
 		g.first = &g.reports[0].Findings[0]
 	}
 	slices.SortStableFunc(a.groups, worse)
@@ -136,9 +172,50 @@ func (a *manyAnswer) count(s *evidence.Snapshot, r *causes.Report) {
 	}
 }
 
-// sameCause returns a key that is equal for findings that differ only in the pod.
+// sameCause returns a key that is equal for findings that differ only in the pod, and in what the nearest nodes lack for it.
 func sameCause(f *causes.Finding) string {
-	return f.Cause.ID + "|" + strings.ReplaceAll(f.Sentence(words.English), f.Args["pod"], "")
+	plain := *f
+	plain.Nearest = probes.Text{}
+	return f.Cause.ID + "|" + strings.ReplaceAll(plain.Sentence(words.English), f.Args["pod"], "")
+}
+
+// topOwner returns the topmost owner of a pod, such as deployment/web; empty: it has none, or is no pod.
+func topOwner(s *evidence.Snapshot) string {
+	n := len(s.Cluster.Owners)
+	if n == 0 || isOwner(s) {
+		return ""
+	}
+	return strings.ToLower(s.Cluster.Owners[n-1].Kind) + "/" + s.Cluster.Owners[n-1].Name
+}
+
+// unseenOfMany returns what could not be seen of all of them, each kind of it once.
+func unseenOfMany(m *gather.Many, all []*evidence.Snapshot) []evidence.Unseen {
+	out := slices.Clone(m.Unseen)
+	place, more := map[string]int{}, map[string]int{}
+	for _, s := range all {
+		for _, u := range s.Unseen {
+			kind, _, _ := strings.Cut(u.What, "/")
+			if words, _, ok := strings.Cut(kind, " of "); ok {
+				kind = words
+			}
+			key := fmt.Sprint(u.Source, kind, u.Why)
+			if i, known := place[key]; known {
+				if out[i].What != u.What {
+					more[key]++
+				}
+				continue
+			}
+			if slices.Contains(out, u) {
+				continue
+			}
+			place[key] = len(out)
+			out = append(out, u)
+		}
+	}
+	for key, n := range more {
+		out[place[key]].What += fmt.Sprintf(" (+%d)", n)
+	}
+	return out
 }
 
 // programs are the stages whose causes are those of a program. Two workloads with the same one have two.
@@ -159,8 +236,8 @@ func whose(s *evidence.Snapshot, f *causes.Finding) string {
 	return s.Name.UID
 }
 
-// worse puts groups in order: sure causes before possible ones, then those of more
-// pods, then those that have lasted longer.
+// worse puts groups in order: sure causes before possible ones, those that others suffer from before the rest, then those
+// of more pods, then those that have lasted longer.
 func worse(x, y group) int {
 	sure := func(g group) int {
 		if g.first.Confidence == causes.Possible {
@@ -168,7 +245,39 @@ func worse(x, y group) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(len(y.reports), len(x.reports)), x.reports[0].Since.Compare(y.reports[0].Since))
+	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(reachOf(&x), reachOf(&y)), cmp.Compare(len(y.reports), len(x.reports)), x.reports[0].Since.Compare(y.reports[0].Since))
+}
+
+// reachOf returns 0 for trouble from which others suffer: that of a node, of a webhook, or of the control plane's own pods.
+func reachOf(g *group) int {
+	id := g.first.Cause.ID
+	if g.first.Cause.Stage() == "node" || strings.Contains(strings.ToLower(id), "webhook") || id == "scheduling.nodesIll" ||
+		slices.ContainsFunc(g.reports, func(r *causes.Report) bool { return r.Pod.Namespace == metav1.NamespaceSystem }) {
+		return 0
+	}
+	return 1
+}
+
+// byClass counts the pods of each class of causes, the most first, such as scheduling 12, image 3.
+func (a *manyAnswer) byClass() (out []classJSON) {
+	for _, g := range a.groups {
+		i := slices.IndexFunc(out, func(c classJSON) bool { return c.Class == g.first.Cause.Stage() })
+		if i < 0 {
+			i = len(out)
+			out = append(out, classJSON{Class: g.first.Cause.Stage()})
+		}
+		out[i].Pods += len(g.reports)
+		out[i].Causes++
+	}
+	slices.SortStableFunc(out, func(x, y classJSON) int { return cmp.Compare(y.Pods, x.Pods) })
+	return out
+}
+
+// classJSON counts the groups of one class of causes, and their pods, as scripts get it.
+type classJSON struct {
+	Class  string `json:"class"`
+	Pods   int    `json:"pods"`
+	Causes int    `json:"causes"`
 }
 
 func (a *manyAnswer) wrong() bool {
@@ -200,6 +309,7 @@ type manyJSON struct {
 	Troubled int               `json:"troubled"`
 	Young    int               `json:"young"`
 	Owners   int               `json:"owners"`
+	Classes  []classJSON       `json:"classes"`
 	Causes   []groupJSON       `json:"causes"`
 	Unseen   []evidence.Unseen `json:"unseen"`
 }
@@ -210,7 +320,7 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 }
 
 func (a *manyAnswer) data(l words.Lang) any {
-	data := manyJSON{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, []groupJSON{}, append([]evidence.Unseen{}, a.unseen...)}
+	data := manyJSON{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, append([]classJSON{}, a.byClass()...), []groupJSON{}, append([]evidence.Unseen{}, a.unseen...)}
 	if a.object != nil {
 		of := newWhyJSON(a.object, l)
 		data.Object = &of
@@ -234,12 +344,9 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 		fmt.Fprintln(w)
 	}
 	for _, g := range a.groups {
-		var names []string
-		for _, r := range g.reports[:min(len(g.reports), maxNamed)] {
-			names = append(names, words.Clean(r.Pod.String()))
-		}
-		if more := len(g.reports) - len(names); more > 0 {
-			names = append(names, fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
+		names := g.named(l)
+		if more := len(names) - maxNamed; more > 0 {
+			names = append(names[:maxNamed], fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
 		}
 		fmt.Fprintf(w, "%s  %s %s\n", strings.Join(names, ", "), stateWord(g.reports[0], l), soLong(l, a.taken.Sub(g.reports[0].Since)))
 		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence.In(l), g.first.Sentence(l))
@@ -258,6 +365,13 @@ func (a *manyAnswer) summary(l words.Lang) string {
 		a.looked, a.stuck, a.troubled, a.young, len(a.groups))
 	if a.owners > 0 {
 		out += l.Inf(words.Text(" Beside them, owners of pods in trouble: %d.", "此外有问题的 Pod 所有者：%d 个。"), a.owners)
+	}
+	var classes []string
+	for _, c := range a.byClass() {
+		classes = append(classes, fmt.Sprintf("%s %d", c.Class, c.Pods))
+	}
+	if len(a.groups) > 1 {
+		out += l.Inf(words.Text(" By class: %s.", "按类别：%s。"), strings.Join(classes, ", "))
 	}
 	return out
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -45,7 +46,7 @@ func TestGroups(t *testing.T) {
 	}
 	var b bytes.Buffer
 	a.write(&b, words.English)
-	for _, want := range []string{"shop/p0, shop/p1  stuck for 10m", "Deployment web wants 4 pods and has 2", "5 pods looked at: 4 stuck, 0 in other trouble", "owners of pods in trouble: 1"} {
+	for _, want := range []string{"shop (replicaset/a, 2 pods)  stuck for 10m", "Deployment web wants 4 pods and has 2", "5 pods looked at: 4 stuck, 0 in other trouble", "owners of pods in trouble: 1", "By class: start 4, controllers 1."} {
 		if !strings.Contains(b.String(), want) {
 			t.Errorf("%q is not in\n%s", want, b.String())
 		}
@@ -89,5 +90,50 @@ func TestLastLines(t *testing.T) {
 	r.Findings[0].Subject = ""
 	if lastLines(r, logs) != nil || lastLines(&causes.Report{}, logs) != nil {
 		t.Error("there is a log, though no finding is about a container")
+	}
+}
+
+// TestReach: what others suffer from comes first, however few its pods are, and of what could not be seen each kind is there once.
+func TestReach(t *testing.T) {
+	now := time.Now()
+	m := &gather.Many{}
+	add := func(namespace, name, reason string) {
+		p := &corev1.Pod{
+			ObjectMeta: metav1.ObjectMeta{Name: name, Namespace: namespace, UID: "u", CreationTimestamp: metav1.NewTime(now.Add(-time.Hour))},
+			Spec:       corev1.PodSpec{NodeName: "n", Containers: []corev1.Container{{Name: "app", Image: name}}},
+			Status: corev1.PodStatus{Phase: corev1.PodPending, StartTime: &metav1.Time{Time: now.Add(-time.Hour)}, ContainerStatuses: []corev1.ContainerStatus{{
+				Name: "app", State: corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: reason, Message: "couldn't find key k in Secret " + namespace + "/s"}},
+			}}},
+		}
+		s := &evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: namespace, Name: name}, Pod: p}
+		s.Missed(evidence.API, "events of namespace "+namespace, evidence.Late, "")
+		m.Pods = append(m.Pods, s)
+	}
+	for i := range 3 {
+		add("shop", fmt.Sprint("p", i), "CreateContainerConfigError")
+	}
+	add("kube-system", "dns", "InvalidImageName")
+	a := newManyAnswer(m)
+	if len(a.groups) < 2 || a.groups[0].reports[0].Pod.Namespace != "kube-system" {
+		t.Errorf("%d groups, the first of %s", len(a.groups), a.groups[0].reports[0].Pod)
+	}
+	if len(a.unseen) != 1 || !strings.Contains(a.unseen[0].What, "events of namespace shop (+1)") {
+		t.Errorf("unseen: %+v", a.unseen)
+	}
+}
+
+// TestDemands: pods that demand different things of the nodes are not one group, and those that differ only in the nearest
+// node are.
+func TestDemands(t *testing.T) {
+	now := time.Now()
+	add := func(name, more, nearest string) *causes.Finding {
+		return &causes.Finding{
+			Cause: causes.Named("scheduling.nodeAffinity"), Confidence: causes.Certain, Since: now,
+			Args: causes.Args{"pod": name, "count": "1", "nodes": "4"}, More: []probes.Text{words.Same(more)}, Nearest: words.Same(nearest),
+		}
+	}
+	one, same, other := add("pod-a", "No node has x.", "n1 lacks 1."), add("pod-b", "No node has x.", "n1 lacks 2."), add("pod-c", "No node has y.", "")
+	if sameCause(one) != sameCause(same) || sameCause(one) == sameCause(other) {
+		t.Errorf("%q, %q, %q", sameCause(one), sameCause(same), sameCause(other))
 	}
 }

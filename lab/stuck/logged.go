@@ -49,7 +49,7 @@ func (c *Case) namedByLogs(t *testing.T, e *Env) string {
 		return err.Error()
 	}
 	defer s.Close()
-	read, err := gather.ReadRecording("the log", s)
+	read, err := gather.ReadRecording("the log", s, time.Time{})
 	if err != nil {
 		return err.Error()
 	}

@@ -196,6 +196,8 @@ const (
 	Changed    Reason = "changed"
 	Float      Reason = "float"
 	Missing    Reason = "missing"
+	// Unproven is the reason of Nearest. No table has it.
+	Unproven Reason = "unproven"
 	// Inherits is the reason of a pod alone. The call gets the pod of the call around it, on the same goroutine or on
 	// the one that started it.
 	Inherits Reason = "inherits"
@@ -212,6 +214,7 @@ var Reasons = map[Reason]probes.Text{
 	Text:       {En: "a method makes its text", Zh: "它的文字由方法生成"},
 	Changed:    {En: "the function changes the argument before it returns", Zh: "函数返回前会改动这个参数"},
 	Missing:    {En: "this version of the kubelet does not have it", Zh: "这个版本的 kubelet 里没有它"},
+	Unproven:   {En: "podstep has no table for this version of the kubelet", Zh: "podstep 没有这个版本 kubelet 的表"},
 	Inherits:   {En: "the pod is that of the call around it", Zh: "它的 Pod 就是外层调用的 Pod"},
 	Float:      {En: "it is in a floating-point register", Zh: "它在浮点寄存器里"},
 }

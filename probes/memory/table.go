@@ -24,7 +24,10 @@ type Table struct {
 	// Version is the Kubernetes version whose types the table was made from. Catalogue identifies the expressions
 	// that its forms stand for.
 	Version, Catalogue string
-	values             map[key]Value
+	// Near: the table is of another minor version than the kubelet that it was asked for. It has only what podstep can
+	// hold against what it knows from elsewhere: see Nearest.
+	Near   bool
+	values map[key]Value
 }
 
 // key names a value.
@@ -95,6 +98,56 @@ func For(version string) (*Table, error) {
 		return nil, fmt.Errorf("find values in kubelet %s: %w; there are %s", version, ErrNoTable, strings.Join(Minors(), ", "))
 	}
 	return load()
+}
+
+// Nearest is For, and also serves a kubelet of a minor version without a table, or of no version that can be read, such
+// as one that is built from a working tree. For that it takes the table of the nearest minor version, the newest if
+// there is none to be near to, and keeps what shows itself to be right or wrong: which pod a call is about, because
+// podstep knows the pods of the node from elsewhere. All other values have the reason Unproven.
+func Nearest(version string) (*Table, error) {
+	if t, err := For(version); err == nil || !errors.Is(err, ErrNoTable) {
+		return t, err
+	}
+	all := minorNumbers()
+	near := all[len(all)-1]
+	if m := numbered.FindStringSubmatch(version); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		near = min(max(n, all[0]), near)
+	}
+	t, err := For("v1." + strconv.Itoa(near))
+	if err != nil {
+		return nil, err
+	}
+	return t.near(), nil
+}
+
+// numbered matches the versions that can be near to others.
+var numbered = regexp.MustCompile(`^v1\.(\d{1,4})(\D|$)`)
+
+// minorNumbers returns the numbers of the minor versions that there are tables for, sorted.
+func minorNumbers() []int {
+	var out []int
+	for _, m := range Minors() {
+		n, err := strconv.Atoi(strings.TrimPrefix(m, "v1."))
+		if err != nil {
+			panic(err) // a table has another name than cmd/gen gives
+		}
+		out = append(out, n)
+	}
+	slices.Sort(out)
+	return out
+}
+
+// near returns the table as it serves a kubelet of another minor version.
+func (t *Table) near() *Table {
+	out := &Table{Version: t.Version, Catalogue: t.Catalogue, Near: true, values: make(map[key]Value, len(t.values))}
+	for k, v := range t.values {
+		if k.side != Pod && k.side != Symbol && v.None == "" {
+			v = Value{None: Unproven}
+		}
+		out.values[k] = v
+	}
+	return out
 }
 
 // loaded reads each table once, when it is asked for.

@@ -2,6 +2,7 @@ package memory
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -24,10 +25,49 @@ func TestFor(t *testing.T) {
 			t.Error("a field that nobody has is in the table")
 		}
 	}
-	for _, version := range []string{"", "1.36", "v0.1.2", "v1.3"} {
+	for _, version := range []string{"", "1.36", "v0.1.2", "v1.3", "v1.24.17"} {
 		if _, err := For(version); !errors.Is(err, ErrNoTable) {
 			t.Errorf("%q: %v, want %v", version, err, ErrNoTable)
 		}
+	}
+}
+
+// TestNearest: a kubelet of another minor version gets the nearest table, and of that only what shows itself to be right
+// or wrong.
+func TestNearest(t *testing.T) {
+	all := minorNumbers()
+	oldest, newest := all[0], all[len(all)-1]
+	for version, want := range map[string]int{
+		"v1.1.0": oldest, "v1.24.17-eks-1": oldest, fmt.Sprintf("v1.%d.0-alpha.3", newest+1): newest, "v1.999.0": newest,
+		"v0.0.0-master+$Format:%H$": newest, "": newest, "v1.99999": newest,
+	} {
+		table, err := Nearest(version)
+		if err != nil {
+			t.Errorf("%q: %v", version, err)
+			continue
+		}
+		if m := fmt.Sprintf("v1.%d.", want); !table.Near || !strings.HasPrefix(table.Version, m) {
+			t.Errorf("%q gets the table of %s, near: %v; want that of %s", version, table.Version, table.Near, m)
+		}
+		pods := 0
+		table.All(func(step string, side Side, name string, v Value) {
+			switch {
+			case side == Pod && v.Form != nil:
+				pods++
+			case side != Pod && side != Symbol && (v.Form != nil || v.Words != "" || Reasons[v.None].En == ""):
+				t.Errorf("%q: %s %s of %s is read, or has no reason: %+v", version, side, name, step, v)
+			}
+		})
+		if pods < 100 {
+			t.Errorf("%q: only %d values of pods are left", version, pods)
+		}
+	}
+	exact, err := Nearest(probes.KubernetesVersion)
+	if err != nil || exact.Near {
+		t.Errorf("the catalogue's own version: near %v, %v", exact.Near, err)
+	}
+	if v, ok := exact.Value("sync.pod", Exit, "isTerminal"); !ok || v.Form == nil {
+		t.Errorf("the table of the catalogue's own version has changed: %+v", v)
 	}
 }
 

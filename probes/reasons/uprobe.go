@@ -9,6 +9,7 @@ var (
 	NotKnown     = why("uprobe.notKnown", "its code cannot be read: {error}", "无法读懂它的代码：{error}")
 	NotFunction  = why("uprobe.outside", "it is not a function of the kubelet", "它不是 kubelet 的函数")
 	NotOpened    = why("uprobe.notOpened", "this kubelet cannot be looked into: {error}", "无法观察这个 kubelet 的内部：{error}")
+	NoTable      = why("uprobe.noTable", "podstep has no table for this version of the kubelet: by that of {version} it finds the pods of calls, and checks them, and it reads and holds nothing else", "podstep 没有这个版本 kubelet 的表：它按 {version} 的表找出调用所属的 Pod 并加以核对，此外不读取任何值，也不停住任何 Pod")
 	OnlySees     = why("uprobe.onlySees", "this probe only looks", "这个探针只能观察")
 	NotAllowed   = why("uprobe.notAllowed", "holding inside the kubelet is not allowed here: podstep attach --allow-holds", "未允许在 kubelet 内部停住 Pod：podstep attach --allow-holds")
 	OwnPIDs      = why("uprobe.ownPIDs", "podstep runs in a PID namespace of its own, where threads have other numbers than the kernel's program reports: run podstep attach on the machine itself, or with hostPID", "podstep 在自己的 PID 命名空间中运行，线程编号与内核程序报告的不同：请在宿主机上，或以 hostPID 运行 podstep attach")

@@ -37,8 +37,8 @@ func literals(s *probes.Step, p *program, table *memory.Table) []probes.Code {
 	v, ok := table.Value(s.Name, memory.Symbol, s.Closure)
 	name, lines, _ := strings.Cut(v.Words, " +")
 	after, err := strconv.Atoi(lines)
-	if !ok || err != nil || len(all) == 0 {
-		return nil
+	if !ok || err != nil || len(all) == 0 || table.Near && len(all) > 1 {
+		return nil // lines and names of literals change from version to version
 	}
 	named := slices.IndexFunc(all, func(f probes.Code) bool { return f.Name == s.Symbol+name })
 	outer, ok := p.Code(s.Symbol)

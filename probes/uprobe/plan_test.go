@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // TestPlan: the steps that can be seen in a program are planned, and the others have a reason.
@@ -50,7 +51,7 @@ func TestPlan(t *testing.T) {
 // TestAbilities: fields that cannot be read are missing, and a turn is made from other calls.
 func TestAbilities(t *testing.T) {
 	_, plan, _ := toyPlan(t)
-	can := (&Probe{plan: plan}).Abilities(toyCatalogue(), Holds{})
+	can := (&Probe{plan: plan, table: &memory.Table{}}).Abilities(toyCatalogue(), Holds{})
 	mount, turn, reported := can.At("toy.mount"), can.At("toy.turn"), can.At("toy.reported")
 	if !mount.Entry || !mount.Exit || !slices.Equal(mount.Missing, []string{"secret"}) {
 		t.Errorf("of toy.mount it sees %+v", mount)
@@ -60,6 +61,22 @@ func TestAbilities(t *testing.T) {
 	}
 	if reported.Sees() || reported.Unseen.Text().En != "it is not a function of the kubelet" {
 		t.Errorf("of toy.reported it sees %+v", reported)
+	}
+	if mount.HoldEnter || mount.NoHold.Code != reasons.NotAllowed.Reason().Code {
+		t.Errorf("holds at toy.mount are %+v", mount)
+	}
+}
+
+// TestNearHoldsNothing: with the table of another minor version nobody is held, whoever allows it.
+func TestNearHoldsNothing(t *testing.T) {
+	_, plan, _ := toyPlan(t)
+	for near, want := range map[bool]bool{false: true, true: false} {
+		p := &Probe{plan: plan, table: &memory.Table{Version: "v1.37.1", Near: near}}
+		all := p.Abilities(toyCatalogue(), Holds{Allowed: true})
+		can := all.At("toy.mount")
+		if can.NoHold.IsZero() != want || p.NoHold().IsZero() != want || !can.Entry {
+			t.Errorf("near: %v: of toy.mount it can %+v", near, can)
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 	if version == "" {
 		version = program.KubernetesVersion
 	}
-	table, err := memory.For(version)
+	table, err := memory.Nearest(version)
 	if err != nil {
 		return nil, err
 	}
@@ -91,11 +91,23 @@ func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Pr
 	return p, nil
 }
 
+// NoHold returns why no goroutine of this kubelet may be held, whoever allows it; none if nothing speaks against it. With
+// the table of another minor version it is not known which of its functions take a lock.
+func (p *Probe) NoHold() (why probes.Reason) {
+	if p.table.Near {
+		why = reasons.NoTable.With("version", p.table.Version)
+	}
+	return why
+}
+
 // Abilities returns what the probe can do at the catalogue's steps.
 func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	out := abilities(reasons.NotFunction.Reason())
 	for name, why := range p.plan.unseen {
 		out.Steps[name] = probes.Ability{Unseen: why}
+	}
+	if why := p.NoHold(); !why.IsZero() {
+		holds.Cannot = why
 	}
 	for _, s := range p.plan.steps {
 		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Removes what the service has left: empty directories. A podstep that was started by hand keeps its files.
+# Removes what the service has left: empty directories. A podstep that was started by hand keeps its files. What was
+# recorded stays until the package is purged.
 set -e
 case "$1" in
 remove | purge | 0)
@@ -11,3 +12,8 @@ remove | purge | 0)
 	fi
 	;;
 esac
+record=/var/lib/podstep/record
+if [ "$1" = purge ] && [ -d "$record" ]; then
+	find "$record" -maxdepth 1 -type f '(' -name '*Z.podstep' -o -name lock ')' -delete
+	rmdir "$record" /var/lib/podstep 2>/dev/null || true
+fi

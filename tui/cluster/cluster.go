@@ -5,6 +5,7 @@
 package cluster
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -27,8 +28,11 @@ type Cluster struct {
 }
 
 // Find finds the cluster of an agent. It takes the kubeconfig that was named, or the one next to the agent's socket,
-// or the one that the environment names.
+// or the one that the environment names. socket is empty for an agent of another machine.
 func Find(socket, named, env string) *Cluster {
+	if socket == "" {
+		return &Cluster{Kubeconfig: cmp.Or(named, env)}
+	}
 	c := &Cluster{}
 	dir := filepath.Dir(socket)
 	if _, err := os.Stat(filepath.Join(dir, "state.json")); err == nil {

@@ -29,7 +29,7 @@ const silence = 5 * time.Second
 
 // live is a session with an agent. It connects again when the agent comes back.
 type live struct {
-	path    string
+	place   client.Place
 	silence time.Duration
 	news    *queue
 	ask     chan struct{}
@@ -42,19 +42,18 @@ type live struct {
 }
 
 // NewLive opens a session with the agent that c is connected to. The session owns the connection, and makes new ones
-// to the same socket.
+// to the same place.
 func NewLive(c *client.Client) Session { return startLive(c, silence) }
 
 func startLive(c *client.Client, silence time.Duration) *live {
 	ctx, stop := context.WithCancel(context.Background())
-	l := &live{path: c.Path, silence: silence, news: newQueue(), ask: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
+	l := &live{place: c.Place, silence: silence, news: newQueue(), ask: make(chan struct{}, 1), stop: stop, done: make(chan struct{})}
 	go l.run(ctx, c)
 	return l
 }
 
 func (l *live) File() string                           { return "" }
 func (l *live) Control() Control                       { return l }
-func (l *live) Socket() string                         { return l.path }
 func (l *live) Poll()                                  { wake(l.ask) }
 func (l *live) Next(ctx context.Context) (News, error) { return l.news.next(ctx) }
 
@@ -90,7 +89,7 @@ func (l *live) redial(ctx context.Context, why error) *client.Client {
 			t.Stop()
 			return nil
 		}
-		c, err := client.Dial(ctx, l.path)
+		c, err := client.Reach(ctx, l.place)
 		if err == nil {
 			return c
 		}

@@ -43,10 +43,14 @@ func (s *replay) Close() {
 
 // read delivers the whole file, or an error at the place from which on it cannot be read.
 func (s *replay) read(ctx context.Context, r trace.Recording) {
-	if s.news.put(ctx, News{Info: r.Header().Info}) != nil {
-		return
-	}
+	var about *trace.Header
 	for {
+		if h := r.Header(); h != about { // a record directory may have the stories of several agents
+			about = h
+			if s.news.put(ctx, News{Info: h.Info}) != nil {
+				return
+			}
+		}
 		b, err := r.Next()
 		if errors.Is(err, io.EOF) {
 			s.news.put(ctx, News{CaughtUp: true})

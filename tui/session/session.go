@@ -86,6 +86,4 @@ type Control interface {
 	Record(ctx context.Context, path string) (int, error)
 	// Poll asks for a new Poll soon.
 	Poll()
-	// Socket returns the path of the agent's socket.
-	Socket() string
 }

@@ -176,10 +176,18 @@ func (s *State) heldWords(i int, p *life.Pod, v *view) string {
 	return l.Inf(words.Text("Goes on by itself in %s, when its lease ends.", "%s 后租约到期，自行继续。"), in)
 }
 
-// askedBy says which process asked for a hold, by the event of its beginning; empty if that event is gone, or does
-// not say.
+// askedBy says which process asked for a hold, and with which message, by the event of its beginning; empty if that
+// event is gone, or does not say.
 func (s *State) askedBy(p *life.Pod, v *view) string {
-	by := wire.Hold(s.h.Raw(p.HeldAt)).GetPeer()
+	h := wire.Hold(s.h.Raw(p.HeldAt))
+	out := s.askedByPeer(h.GetPeer(), v)
+	if m := words.Clean(h.GetMessage()); m != "" {
+		out = s.lang.Sentences(out, s.lang.Inf(words.Text("Its message: %s", "留言：%s"), m))
+	}
+	return out
+}
+
+func (s *State) askedByPeer(by *agentpb.Peer, v *view) string {
 	switch {
 	case by == nil:
 		return ""

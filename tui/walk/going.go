@@ -160,7 +160,7 @@ func (j job) setPlace(ctx context.Context, s *tours.Stop) (uint32, error) {
 	// A pod of the same name that somebody else makes lacks the label.
 	pods.Labels = map[string]string{tours.Label: j.w.Run.ID()}
 	b, err := j.w.Control.AddBreakpoint(ctx, &agentpb.AddBreakpointRequest{
-		Pods: pods, Step: s.Step, On: on,
+		Pods: pods, Step: s.Step, On: on, Message: "a guided walk of podstep",
 		Action: &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: durationpb.New(holdLease)}},
 	})
 	return b.GetId(), err

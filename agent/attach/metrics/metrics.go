@@ -139,6 +139,7 @@ func (m *Metrics) collectAgent(to chan<- prometheus.Metric) {
 	for _, kind := range lossKinds {
 		counter(to, lost, float64(c.Lost[kind]), kind)
 	}
+	collectRecord(to, m.source.Agent.RecordDir())
 	for _, p := range m.source.Agent.States() {
 		for state, name := range probeStates {
 			value := 0.0
@@ -148,6 +149,21 @@ func (m *Metrics) collectAgent(to chan<- prometheus.Metric) {
 			gauge(to, probe, value, p.Name, name)
 		}
 	}
+}
+
+// collectRecord sends how the recording to a directory goes, if there is one.
+func collectRecord(to chan<- prometheus.Metric, r *agentpb.RecordDir) {
+	if r == nil {
+		return
+	}
+	counter(to, recorded, float64(r.Events))
+	counter(to, unrecorded, float64(r.Dropped))
+	gauge(to, recordSize, float64(r.Bytes))
+	working := 1.0
+	if r.Failing != "" {
+		working = 0
+	}
+	gauge(to, recordOK, working)
 }
 
 // lossKinds are the kinds of events. Each has a counter from the first scrape on: one that appeared with its first

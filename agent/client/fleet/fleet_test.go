@@ -174,7 +174,7 @@ func TestParseSocket(t *testing.T) {
 		"/srv/a=b/agent.sock": {"", "/srv/a=b/agent.sock", "agent"},
 	} {
 		n, err := ParseSocket(text)
-		if err != nil || n.Name != want.name || n.Place != want.place || n.called() != want.called {
+		if err != nil || n.Name != want.name || n.Place.String() != want.place || n.called() != want.called {
 			t.Errorf("%q: %q at %q, called %q, %v", text, n.Name, n.Place, n.called(), err)
 		}
 	}

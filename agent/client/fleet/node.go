@@ -19,16 +19,17 @@ import (
 type Node struct {
 	// Name is what a person calls the node. Empty: the name that the agent has for its node.
 	Name string
-	// Place says where the agent is, for messages: the path of its socket.
-	Place string
-	// Dial connects to the agent, as often as it is called. It returns when the agent has answered. Its errors are
-	// sentences, as those of package client.
-	Dial func(context.Context) (*client.Client, error)
+	// Place is where its agent is.
+	Place client.Place
 }
+
+// Dial connects to the agent. It returns when the agent has answered. Its errors are sentences, as those of package
+// client.
+func (n *Node) Dial(ctx context.Context) (*client.Client, error) { return client.Reach(ctx, n.Place) }
 
 // Socket returns the node whose agent listens at a unix socket.
 func Socket(name, path string) Node {
-	return Node{Name: name, Place: path, Dial: func(ctx context.Context) (*client.Client, error) { return client.Dial(ctx, path) }}
+	return Node{Name: name, Place: client.At(path)}
 }
 
 // ParseSocket reads a node from a text [NAME=]PATH. A path with a "=" in the name of its first directory takes a "./"
@@ -52,7 +53,7 @@ func (n *Node) called() string {
 	if n.Name != "" {
 		return n.Name
 	}
-	return strings.TrimSuffix(filepath.Base(n.Place), ".sock")
+	return strings.TrimSuffix(filepath.Base(n.Place.String()), ".sock")
 }
 
 // nameOf returns the name of a node whose agent has answered.

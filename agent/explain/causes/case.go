@@ -201,9 +201,27 @@ func (c *Case) imageNamed(message, own string) string {
 	return own
 }
 
-// containerOf returns the container that a call is about: the one that it names, or the only
-// one that has its image.
+// containerAround returns the container that an open call, or the innermost open call of the worker around it, names. A
+// call to the runtime has only a container's id.
+func (c *Case) containerAround(k *evidence.Call) string {
+	if c.Story == nil || !k.Ended.IsZero() || !isCallOf(k, ofRuntime) {
+		return ""
+	}
+	for i := len(c.Story.Open) - 1; i >= 0; i-- {
+		around := &c.Story.Open[i]
+		if name := around.Fields["container"]; name != "" && !around.Began.After(k.Began) && !isCallOf(around, ofRole(probes.RoleProbe)) {
+			return name
+		}
+	}
+	return ""
+}
+
+// containerOf returns the container that a call is about: the one that it names or that a call around it names, or the
+// only one that has its image.
 func (c *Case) containerOf(k *evidence.Call) string {
+	if name := c.containerAround(k); name != "" {
+		return name
+	}
 	if name := k.Fields["container"]; name != "" || k.Fields["image"] == "" || c.Spec == nil {
 		return name
 	}

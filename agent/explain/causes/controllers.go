@@ -1,7 +1,6 @@
 package causes
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"time"
@@ -135,11 +134,6 @@ func (c *Case) ownerUnexplained(o *evidence.Owner) Finding {
 	if o.Behind() {
 		return c.found("controllers.notSynced", "", args, Likely, c.ownerSince(o), shown,
 			c.object(words.Same(o.Kind+" "+o.Name), words.With(words.Text("metadata.generation: %d, status.observedGeneration: %d", "metadata.generation: %d，status.observedGeneration: %d"), o.Generation, o.Observed), time.Time{}))
-	}
-	if o.Failed > 0 {
-		args["failed"] = strconv.Itoa(int(o.Failed))
-		return c.found("controllers.jobRetries", "", args, Likely, c.ownerSince(o), shown,
-			c.object(words.Same(o.Kind+" "+o.Name), words.Same(fmt.Sprintf("status.failed: %d", o.Failed)), time.Time{}))
 	}
 	return c.found("controllers.tooFew", "", args, Possible, c.ownerSince(o), shown)
 }

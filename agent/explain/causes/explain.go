@@ -15,8 +15,8 @@ type check func(*Case) []Finding
 
 // checks are all of them, by the stage that they belong to. Their order does not matter.
 var checks = slices.Concat(
-	controllersChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
-	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks, objectsChecks,
+	controllersChecks, rolloutChecks, schedulingChecks, nodeChecks, sourceChecks, admissionChecks, sandboxChecks, volumesChecks,
+	imageChecks, startChecks, initChecks, readyChecks, terminatingChecks, objectsChecks, generalChecks,
 )
 
 // Explain goes from a snapshot to a report. It never changes the snapshot.
@@ -35,7 +35,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	if r.Findings = held(c); len(r.Findings) > 0 {
 		return r // all else may come of the hold
 	}
-	r.Findings = c.arrange(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver)))
+	r.Findings = c.arrange(c.byNode(c.merge(slices.DeleteFunc(append(c.matched(), c.checked()...), c.isOver))))
 	c.complete(r)
 	if len(r.Findings) > 0 && (r.State == life.Stuck || r.State == life.Retrying) {
 		c.count(&r.Findings[0])
@@ -167,6 +167,7 @@ func (c *Case) arrange(all []Finding) []Finding {
 		return cmp.Or(
 			cmp.Compare(b.Confidence.rank(), a.Confidence.rank()),
 			cmp.Compare(b.Cause.Rank, a.Cause.Rank),
+			cmp.Compare(b.weight, a.weight),
 			cmp.Compare(b.Nodes, a.Nodes),
 			cmp.Compare(a.Cause.place, b.Cause.place),
 			cmp.Compare(a.Subject, b.Subject),

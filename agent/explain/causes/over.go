@@ -21,7 +21,11 @@ func (c *Case) isOver(f Finding) bool {
 		return false
 	}
 	if k := condition(c.Spec, corev1.PodReadyToStartContainers); k != nil {
-		return k.Status == corev1.ConditionTrue
+		// The first sandbox may be there no more: its successor is what the calls since then are about.
+		later := func(e Evidence) bool {
+			return e.Source == c.storySource() && e.At.After(k.LastTransitionTime.Add(slack))
+		}
+		return k.Status == corev1.ConditionTrue && !slices.ContainsFunc(f.Evidence, later)
 	}
 	// A kubelet without that condition pulls images only when the sandbox is there.
 	at := c.lastEvent("Pulling", "Pulled", "Created", "Started")

@@ -58,9 +58,18 @@ func held(c *Case) []Finding {
 		id = "podstep.heldDeleting"
 	}
 	f := c.found(id, "", args, Certain, cmp.Or(h.Since, c.Story.Since), Evidence{
-		Source: evidence.Agent, Where: words.Text("hold", "停住"), Text: cmp.Or(words.Same(h.Why), words.Text("podstep holds the pod", "podstep 停住了这个 Pod")), At: cmp.Or(h.Since, c.Now), Seq: h.Seq, Step: h.Step,
+		Source: evidence.Agent, Where: words.Text("hold", "停住"), Text: whyHeld(h), At: cmp.Or(h.Since, c.Now), Seq: h.Seq, Step: h.Step,
 	})
 	return []Finding{f}
+}
+
+// whyHeld returns what the hold is for, with its message.
+func whyHeld(h *evidence.Hold) probes.Text {
+	why := cmp.Or(words.Same(h.Why), words.Text("podstep holds the pod", "podstep 停住了这个 Pod"))
+	if h.Message == "" {
+		return why
+	}
+	return words.With(words.Text("%s: %s", "%s：%s"), why, h.Message)
 }
 
 // quoted returns a step's title in quotes, or what stands for a step that is not known.

@@ -7,11 +7,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
 // readyChecks are the checks of table/ready.yaml.
-var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unreported, refusedStatus, notReady}
+var readyChecks = []check{failingProbes, probeRestarts, unmetGates, markedByNode, staleStatus, unsent, unreported, refusedStatus, notReady}
 
 // wasReady reports whether the pod has been ready since its containers were started: its Ready
 // became False later than that.
@@ -122,6 +123,21 @@ func staleStatus(c *Case) []Finding {
 			c.status(words.Same("condition "+string(t)), words.Text("not True", "不是 True"), c.Now))}
 	}
 	return nil
+}
+
+// unsent finds that the pod runs and is ready, as its story has it, and that the API server still shows it on its way.
+func unsent(c *Case) []Finding {
+	s := c.Story
+	if s == nil || c.Pod == nil || !s.Turns || s.State != life.Idle.String() || s.Deleting || c.Now.Sub(s.Since) < lateStatus || !c.in(beforeStart) {
+		return nil
+	}
+	k := condition(c.Pod, corev1.ContainersReady)
+	if k != nil && k.Status == corev1.ConditionTrue {
+		return nil // what is missing is a readiness gate
+	}
+	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, s.Since,
+		Evidence{Source: c.storySource(), Where: words.Text("story", "过程"), Text: words.With(words.Text("the pod is %s", "Pod 的状态是 %s"), s.State), At: s.Since},
+		c.status(words.Same("condition "+string(corev1.ContainersReady)), words.Text("not True", "不是 True"), c.Now))}
 }
 
 // unreported finds that the API server has no status of a pod that the kubelet works on: the

@@ -18,6 +18,8 @@ import (
 type refusal struct {
 	nodes   int // of the cluster
 	reasons []reason
+	// counted reports that the reasons are of single nodes, and not of the pod as a whole.
+	counted bool
 	text    string
 	since   time.Time
 	shown   Evidence
@@ -53,6 +55,7 @@ func readRefusal(text string) (r refusal) {
 		r.reasons = []reason{{r.nodes, text}}
 		return r
 	}
+	r.counted = true
 	for i, m := range at {
 		end := len(text)
 		if i+1 < len(at) {

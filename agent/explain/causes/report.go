@@ -171,12 +171,19 @@ type Finding struct {
 	Next     time.Time
 	Tries    int
 	Evidence []Evidence
+	// More are sentences that follow the cause's own, such as which label no node has. Nearest is the last one: what the
+	// nearest nodes lack; empty: not known.
+	More    []probes.Text
+	Nearest probes.Text
 	// Nodes is how many nodes a scheduler refuses for this cause; 0: no scheduler refuses any
 	// for it. Of two causes of one rank, the one with more nodes comes first.
 	Nodes int
 	// Of is the id of the finding whose consequence this one is; empty: it is a cause
 	// of its own.
 	Of string
+
+	// weight puts findings of one rank in order that podstep has held against each node, the largest first.
+	weight int
 }
 
 // Evidence is an item that shows a finding.
@@ -194,8 +201,17 @@ type Evidence struct {
 // in them.
 func (f *Finding) Title(l words.Lang) string { return f.in(l, f.Cause.Title) }
 
-// Sentence is the cause in one sentence.
-func (f *Finding) Sentence(l words.Lang) string { return f.in(l, f.Cause.Text) }
+// Sentence is the cause in one sentence, with what More and Nearest add.
+func (f *Finding) Sentence(l words.Lang) string {
+	out := []string{f.in(l, f.Cause.Text)}
+	for _, t := range append(slices.Clone(f.More), f.Nearest) {
+		out = append(out, words.OneLine(words.Cut(l.In(t), maxMore)))
+	}
+	return l.Sentences(out...)
+}
+
+// maxMore bounds one further sentence of a finding, in characters.
+const maxMore = 400
 
 // Refute returns what would refute the cause.
 func (f *Finding) Refute(l words.Lang) string { return f.in(l, f.Cause.Refute) }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
 	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -19,7 +20,7 @@ var schedulingChecks = []check{unlooked, ganged, gated, nominated, absentNode, u
 
 // unlooked finds why no scheduler has said anything of a pod.
 func unlooked(c *Case) []Finding {
-	if c.Phase != Unscheduled || condition(c.Spec, corev1.PodScheduled) != nil {
+	if c.Phase != Unscheduled || condition(c.Spec, corev1.PodScheduled) != nil || c.Spec.Status.NominatedNodeName != "" {
 		return nil
 	}
 	if slices.ContainsFunc(c.Cluster.Events, func(e evidence.Event) bool { return e.Kind == "Pod" && e.Reason == "FailedScheduling" }) {
@@ -99,13 +100,41 @@ func gated(c *Case) []Finding {
 	return []Finding{c.found("scheduling.gated", "", Args{"gates": text}, Certain, c.Since, c.object(words.Same("pods/"+c.Spec.Name+" spec.schedulingGates"), words.Same(text), c.Since))}
 }
 
-// nominated finds that a node is being cleared for the pod.
+// nominated finds why a pod with a chosen node is not bound to it: the scheduler clears the node for the pod, or the pod waits
+// for its volumes or devices there.
 func nominated(c *Case) []Finding {
 	if c.Phase != Unscheduled || c.Spec.Status.NominatedNodeName == "" {
 		return nil
 	}
 	node := c.Spec.Status.NominatedNodeName
-	return []Finding{c.found("scheduling.preempting", "", Args{"nominated": node}, Certain, c.Since, c.status(inStatus, words.Same("nominatedNodeName: "+node), c.Since))}
+	args, shown := Args{"nominated": node}, c.status(inStatus, words.Same("nominatedNodeName: "+node), c.Since)
+	victims := c.victims(node)
+	if len(victims) > 0 {
+		return []Finding{c.found("scheduling.preempting", "", args, Certain, c.Since, append([]Evidence{shown}, victims...)...)}
+	}
+	if _, refused := c.refusal(); refused && (c.Cluster.Placed == nil || c.Cluster.Placed.Partial) {
+		return []Finding{c.found("scheduling.preempting", "", args, Likely, c.Since, shown)}
+	}
+	return []Finding{c.found("scheduling.chosen", "", args, Likely, c.Since, shown)}
+}
+
+// victims shows the pods on a node that are put away for this pod: they are less important, and are being deleted.
+func (c *Case) victims(node string) (out []Evidence) {
+	if c.Cluster.Placed == nil {
+		return nil
+	}
+	for i := range c.Cluster.Placed.Pods {
+		p := &c.Cluster.Placed.Pods[i]
+		if p.Spec.NodeName != node || schedulinghelper.PodPriority(p) >= schedulinghelper.PodPriority(c.Spec) {
+			continue
+		}
+		k := condition(p, corev1.DisruptionTarget)
+		preempted := k != nil && k.Status == corev1.ConditionTrue && k.Reason == corev1.PodReasonPreemptionByScheduler
+		if p.DeletionTimestamp != nil && (k == nil || preempted) || preempted {
+			out = append(out, c.object(words.Same("pods/"+p.Name+" -n "+p.Namespace), words.Text("is being deleted, and is less important", "正在被删除，且优先级更低"), timeOf(p.DeletionTimestamp)))
+		}
+	}
+	return out
 }
 
 func absentNode(c *Case) []Finding {

@@ -30,10 +30,12 @@ func crashes(c *Case) (out []Finding) {
 		t, sure := c.crash(k)
 		switch {
 		case sure == "":
-		case t == nil:
+		case t == nil && c.failedStart(k) == nil:
 			out = append(out, c.crashed("start.crashLoop", k, nil, sure))
-		case neverRan(t) || c.hookFailed(k, t) || c.probeKill(k, t) != nil:
-			// The table's matches have it, or the checks of health probes.
+		case c.failedStart(k) != nil || neverRan(t) || c.hookFailed(k, t) || c.probeKill(k, t) != nil:
+			// The table's matches have it, or the checks of health probes and of failed starts.
+		case c.hookFailsAgain(k, t) != nil:
+			out = append(out, c.hookFailsAgain(k, t)...)
 		default:
 			if guessed[t.ExitCode] && t.Reason != "OOMKilled" || c.probeMayKill(k, t) {
 				sure = Likely
@@ -167,6 +169,16 @@ func (c *Case) inRun(e *evidence.Event, t *corev1.ContainerStateTerminated) bool
 func (c *Case) hookFailed(k container, t *corev1.ContainerStateTerminated) bool {
 	e := c.containerEvent("FailedPostStartHook", k.Name)
 	return e != nil && c.inRun(e, t)
+}
+
+// hookFailsAgain finds a container whose postStart hook failed in an earlier run, while of its last run there is not even
+// the event of its start: a kubelet that has sent many events about a pod holds back further ones.
+func (c *Case) hookFailsAgain(k container, t *corev1.ContainerStateTerminated) []Finding {
+	e, started := c.containerEvent("FailedPostStartHook", k.Name), c.containerEvent("Started", k.Name)
+	if e == nil || started != nil && c.inRun(started, t) {
+		return nil
+	}
+	return []Finding{c.found("start.postStartFailed", k.Name, c.endArgs(k, t), Likely, e.First, c.event(e), c.ended(k, t))}
 }
 
 // isSidecar reports whether an init container of this name runs on beside the others.

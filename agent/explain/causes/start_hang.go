@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 )
 
 // How long a call of the runtime, and a hook, may go on before it is worth a word. Both
@@ -46,10 +47,17 @@ func startGoesOn(c *Case) (out []Finding) {
 	return out
 }
 
+// betweenTurns reports whether a probe that sees the worker's turns sees none: the worker waits for no hook and no call.
+func (c *Case) betweenTurns() bool {
+	return c.Story != nil && c.Story.Turns && !slices.ContainsFunc(c.Story.Open, func(k evidence.Call) bool {
+		return isCallOf(&k, ofRole(probes.RoleTurn))
+	})
+}
+
 func (c *Case) hang(id string, k container, e *evidence.Event) []Finding {
 	sure := Possible
 	if id == "start.postStartHangs" {
-		if spec := c.specOf(k.Name); spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil {
+		if spec := c.specOf(k.Name); spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil || c.betweenTurns() {
 			return nil
 		}
 		sure = Likely

@@ -11,6 +11,7 @@ import (
 	schedulingv1 "k8s.io/api/scheduling/v1"
 	storagev1 "k8s.io/api/storage/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 )
 
 // Cluster is what the API server has of the objects around a pod. Lists have only
@@ -28,6 +29,10 @@ type Cluster struct {
 	Schedulers []string `json:"schedulers,omitempty"`
 	// Candidates are the cluster's nodes, if the pod has none: all, or the first of very many.
 	Candidates []Candidate `json:"candidates,omitempty"`
+	// Placed are the pods that have a node, if the pod has none and a scheduler refuses nodes; nil: not known.
+	Placed *Placed `json:"placed,omitempty"`
+	// NamespaceLabels are those of all namespaces, if an affinity asks for them; nil: not known.
+	NamespaceLabels map[string]labels.Set `json:"namespaceLabels,omitempty"`
 
 	Claims      []corev1.PersistentVolumeClaim `json:"claims,omitempty"`
 	Volumes     []corev1.PersistentVolume      `json:"volumes,omitempty"`
@@ -77,14 +82,25 @@ type Candidate struct {
 	Name          string         `json:"name"`
 	Unschedulable bool           `json:"unschedulable,omitempty"`
 	Taints        []corev1.Taint `json:"taints,omitempty"`
+	// Labels are nil if they were not read.
+	Labels map[string]string `json:"labels,omitempty"`
 	// Allocatable is what pods may use of it.
 	Allocatable corev1.ResourceList `json:"allocatable,omitempty"`
+}
+
+// Placed are the pods that have a node and have not ended. Snapshots that were taken together share them.
+type Placed struct {
+	// Pods have only what a scheduler asks for.
+	Pods []corev1.Pod `json:"pods,omitempty"`
+	// Partial reports that there are more pods than these.
+	Partial bool `json:"partial,omitempty"`
 }
 
 // Event is one of the API server's events, which may stand for many of its kind.
 type Event struct {
 	Kind      string    `json:"kind"` // of the object that it is about
 	Name      string    `json:"name"`
+	Namespace string    `json:"-"` // where it matters: of the object
 	UID       string    `json:"uid,omitempty"`
 	Type      string    `json:"type"` // Normal or Warning
 	Reason    string    `json:"reason"`
@@ -126,6 +142,21 @@ type Owner struct {
 	Paused     bool      `json:"paused,omitempty"`
 	Suspended  bool      `json:"suspended,omitempty"`
 	Deleting   bool      `json:"deleting,omitempty"`
+	// Strategy is how it replaces its pods: RollingUpdate, Recreate, OnDelete; empty: not known. MaxUnavailable is how many of
+	// its pods may be missing meanwhile, as the object has it; empty: the default.
+	Strategy       string `json:"strategy,omitempty"`
+	MaxUnavailable string `json:"maxUnavailable,omitempty"`
+	// Ordered reports that a StatefulSet makes its pods one after the other. Revision is the one that its pods are to have,
+	// and Updated counts those that have it; -1: not known.
+	Ordered  bool   `json:"ordered,omitempty"`
+	Revision string `json:"revision,omitempty"`
+	Updated  int32  `json:"updated,omitempty"`
+	// Concurrency is a CronJob's policy, Running are its Jobs that run, and LastScheduled is when it made one last.
+	Concurrency   string    `json:"concurrency,omitempty"`
+	Running       []string  `json:"running,omitempty"`
+	LastScheduled time.Time `json:"lastScheduled,omitzero"`
+	// Containers are the names of the containers of its pods' template.
+	Containers []string `json:"containers,omitempty"`
 }
 
 // Lacks reports whether an owner has fewer pods than it wants, though nobody stops it.

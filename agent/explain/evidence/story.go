@@ -70,6 +70,8 @@ type Hold struct {
 	Ends  time.Time   `json:"ends,omitzero"` // when the agent lets the pod go by itself
 	Why   string      `json:"why,omitempty"` // such as breakpoint 3
 	By    *Asker      `json:"by,omitempty"`  // that asked for it; nil: not known
+	// Message is what the asker left for others.
+	Message string `json:"message,omitempty"`
 }
 
 // Asker is the process of a user that asked for a hold.

@@ -96,7 +96,7 @@ func (a *Agents) ask(ctx context.Context, i int, of *Subject) found {
 	if err != nil {
 		name := a.nodes[i].Name
 		if name == "" {
-			name = a.nodes[i].Place
+			name = a.nodes[i].Place.String()
 		}
 		return found{err: fmt.Errorf("%s: %w", name, err)}
 	}

@@ -12,6 +12,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/kubeapi"
@@ -74,7 +75,11 @@ func (a *ask) around(p *corev1.Pod) {
 
 // get asks for one object. It notes where the object is from, or why it could not be had.
 func (a *ask) get(path string, query url.Values, what string, into any) bool {
-	err := a.memo.call(a.ctx, path, query, into)
+	return a.noted(what, a.memo.call(a.ctx, path, query, into))
+}
+
+// noted notes where a part is from, or with an error why it could not be had.
+func (a *ask) noted(what string, err error) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	switch {
@@ -120,7 +125,7 @@ func (a *ask) put(change func(s *evidence.Snapshot)) {
 func (a *ask) node(p *corev1.Pod) {
 	name := p.Spec.NodeName
 	if name == "" {
-		together(a.schedulers, a.candidates)
+		together(a.schedulers, a.candidates, func() { a.placed(p) })
 		return
 	}
 	a.nodeNamed(name)
@@ -162,18 +167,33 @@ func (a *ask) schedulers() {
 
 // candidates asks for the nodes that a scheduler can choose from, and for what keeps pods from them.
 func (a *ask) candidates() {
-	nodes, ok := all[corev1.Node](a, "api/v1/nodes", nil, "nodes")
-	if !ok {
-		return
-	}
-	a.put(func(s *evidence.Snapshot) {
-		for i := range nodes {
-			n := &nodes[i]
-			s.Cluster.Candidates = append(s.Cluster.Candidates, evidence.Candidate{
-				Name: n.Name, Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints, Allocatable: n.Status.Allocatable,
+	every := &a.memo.nodes
+	every.once.do(func() {
+		var l list[nodeHead]
+		every.err = a.memo.call(a.ctx, "api/v1/nodes", url.Values{"limit": {strconv.Itoa(maxList)}}, &l)
+		for i := range l.Items {
+			n := &l.Items[i]
+			every.nodes = append(every.nodes, evidence.Candidate{
+				Name: n.Metadata.Name, Unschedulable: n.Spec.Unschedulable, Taints: n.Spec.Taints, Allocatable: n.Status.Allocatable,
+				Labels: shownPart(&metav1.ObjectMeta{Labels: n.Metadata.Labels}).Labels,
 			})
 		}
 	})
+	a.noted("nodes", every.err)
+	a.put(func(s *evidence.Snapshot) { s.Cluster.Candidates = every.nodes })
+}
+
+// nodeHead is the part of a node that a scheduler asks for.
+type nodeHead struct {
+	Metadata struct {
+		Name   string
+		Labels map[string]string
+	}
+	Spec struct {
+		Unschedulable bool
+		Taints        []corev1.Taint
+	}
+	Status struct{ Allocatable corev1.ResourceList }
 }
 
 // eventsOfPod asks for the events about the pod, by its name: events about a static pod do not
@@ -187,8 +207,17 @@ func (a *ask) eventsOf(kind, name string) {
 
 func (a *ask) eventsIn(namespace, kind, name string) {
 	selector := "involvedObject.kind=" + kind + ",involvedObject.name=" + name
-	if known, ok := a.memo.eventsOf(namespace, kind, name); ok {
-		a.put(func(s *evidence.Snapshot) { s.Cluster.Events = append(s.Cluster.Events, known...) })
+	if known, what, more, ok, err := a.memo.eventsOf(a.ctx, namespace, kind, name); ok {
+		a.put(func(s *evidence.Snapshot) {
+			s.Cluster.Events = append(s.Cluster.Events, known...)
+			switch {
+			case err != nil:
+				code, message := WhyNot(err)
+				s.Missed(evidence.API, what, code, message)
+			case more:
+				s.Missed(evidence.API, what, evidence.Unsupported, "there are more than "+strconv.Itoa(maxEvents))
+			}
+		})
 		return
 	}
 	items, ok := all[corev1.Event](a, "api/v1/namespaces/"+namespace+"/events", url.Values{"fieldSelector": {selector}}, "events of "+kind+" "+name)

@@ -1,11 +1,13 @@
 package gather
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
@@ -22,13 +24,15 @@ func (a *ask) owners(p *corev1.Pod) {
 		if ref == nil {
 			return
 		}
-		o, above, ok := a.owner(ref.APIVersion, ref.Kind, ref.Name)
-		if !ok {
+		if resourceOf(ref.Kind) == "" {
 			return
 		}
+		var o evidence.Owner
+		together(
+			func() { o, refs, _ = a.owner(ref.APIVersion, ref.Kind, ref.Name) },
+			func() { a.eventsOf(ref.Kind, ref.Name) },
+		)
 		a.put(func(s *evidence.Snapshot) { s.Cluster.Owners = append(s.Cluster.Owners, o) })
-		a.eventsOf(o.Kind, o.Name)
-		refs = above
 	}
 }
 
@@ -95,17 +99,64 @@ type ownerHead struct {
 		Completions *int32
 		Paused      bool
 		Suspend     *bool
+		// A Deployment has a strategy, a StatefulSet and a DaemonSet have an updateStrategy.
+		Strategy, UpdateStrategy struct {
+			Type          string
+			RollingUpdate *struct{ MaxUnavailable *intstr.IntOrString }
+		}
+		PodManagementPolicy string
+		ConcurrencyPolicy   string
+		Template            struct {
+			Spec struct {
+				InitContainers, Containers []struct{ Name string }
+			}
+		}
 	}
 	Status struct {
 		Replicas, ReadyReplicas                                     *int32
 		DesiredNumberScheduled, CurrentNumberScheduled, NumberReady *int32
 		Ready, Succeeded, Failed                                    *int32
 		// Active is a number in a Job, and a list of Jobs in a CronJob.
-		Active             json.RawMessage
-		ObservedGeneration int64
-		Conditions         []struct {
+		Active                                  json.RawMessage
+		ObservedGeneration                      int64
+		UpdateRevision                          string
+		UpdatedReplicas, UpdatedNumberScheduled *int32
+		LastScheduleTime                        *metav1.Time
+		Conditions                              []struct {
 			Type, Status, Reason, Message string
 			LastTransitionTime            metav1.Time
+		}
+	}
+}
+
+// rollout reads how an owner replaces its pods, or makes its Jobs.
+func (h *ownerHead) rollout(o *evidence.Owner) {
+	for _, s := range []struct {
+		Type          string
+		RollingUpdate *struct{ MaxUnavailable *intstr.IntOrString }
+	}{h.Spec.Strategy, h.Spec.UpdateStrategy} {
+		o.Strategy = cmp.Or(o.Strategy, s.Type)
+		if s.RollingUpdate != nil && s.RollingUpdate.MaxUnavailable != nil {
+			o.MaxUnavailable = s.RollingUpdate.MaxUnavailable.String()
+		}
+	}
+	o.Ordered = o.Kind == "StatefulSet" && h.Spec.PodManagementPolicy != "Parallel"
+	o.Revision, o.Updated, o.Concurrency = h.Status.UpdateRevision, -1, h.Spec.ConcurrencyPolicy
+	if h.Status.ObservedGeneration > 0 && o.Strategy != "" {
+		o.Updated = 0 // the API server leaves a zero out
+	}
+	for _, n := range []*int32{h.Status.UpdatedReplicas, h.Status.UpdatedNumberScheduled} {
+		if n != nil {
+			o.Updated = *n
+		}
+	}
+	if t := h.Status.LastScheduleTime; t != nil {
+		o.LastScheduled = t.Time
+	}
+	var running []struct{ Name string }
+	if json.Unmarshal(h.Status.Active, &running) == nil {
+		for _, r := range running {
+			o.Running = append(o.Running, r.Name)
 		}
 	}
 }
@@ -121,6 +172,10 @@ func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
 			}
 		}
 	}
+	for _, c := range append(h.Spec.Template.Spec.InitContainers, h.Spec.Template.Spec.Containers...) {
+		o.Containers = append(o.Containers, c.Name)
+	}
+	h.rollout(&o)
 	set(&o.Wanted, h.Spec.Replicas, h.Status.DesiredNumberScheduled, h.Spec.Completions)
 	var active *int32
 	if json.Unmarshal(h.Status.Active, &active) != nil {

@@ -62,9 +62,19 @@ func (a *Agent) pulling(ctx context.Context, name evidence.Name) (out []evidence
 }
 
 // maybeQueued reports whether a pod may wait for another's pull: the runtime is not pulling for
-// it, and its worker is seen to wait, or the worker is not seen at all.
+// it and has not pulled since its worker waits, and the worker is seen to wait, or is not seen at all.
 func maybeQueued(s *evidence.Story) bool {
-	return s.Calls && !goesOn(s, stepPullCall) && (goesOn(s, stepPullWait) || !s.Turns)
+	return s.Calls && !goesOn(s, stepPullCall) && !hasPulled(s) && (goesOn(s, stepPullWait) || !s.Turns)
+}
+
+// hasPulled reports whether the runtime has ended a pull for which the pod's worker still waits: the kubelet then asks for
+// the image's size.
+func hasPulled(s *evidence.Story) bool {
+	return slices.ContainsFunc(s.Open, func(wait evidence.Call) bool {
+		return wait.Step == stepPullWait && slices.ContainsFunc(s.Done, func(pull evidence.Call) bool {
+			return pull.Step == stepPullCall && !pull.Began.Before(wait.Began)
+		})
+	})
 }
 
 func goesOn(s *evidence.Story, step string) bool {

@@ -18,16 +18,19 @@ type Trace struct {
 	file  string
 	// fault is where the file breaks off; nil: the file is whole.
 	fault *trace.Fault
+	// at is the moment that is asked about; zero: that of the last event.
+	at time.Time
 }
 
-// ReadRecording reads a recording; file names it for people. One that breaks off counts as far as it goes.
-func ReadRecording(file string, r trace.Recording) (*Trace, error) {
+// ReadRecording reads a recording; file names it for people. One that breaks off counts as far as it goes. The moment
+// that is asked about is at, which is not before the last event; the zero time is that of the last event.
+func ReadRecording(file string, r trace.Recording, at time.Time) (*Trace, error) {
 	story, err := readStory(r.Header().Info, r.Next)
 	var fault *trace.Fault
 	if err != nil && !errors.As(err, &fault) {
 		return nil, fmt.Errorf("read %s: %w", file, err)
 	}
-	return &Trace{story, file, fault}, nil
+	return &Trace{story, file, fault, at}, nil
 }
 
 // Named returns the pods of a name, those that came last first. An empty namespace stands for
@@ -47,7 +50,7 @@ func (t *Trace) Named(namespace, name string) (out []evidence.Name) {
 // Pod returns what is known of a pod at the end.
 func (t *Trace) Pod(name evidence.Name) *evidence.Snapshot {
 	h := t.story.History
-	at := explain.Position{At: h.End(), Now: h.Last()}
+	at := explain.Position{At: h.End(), Now: t.now()}
 	taken := t.End()
 	s := &evidence.Snapshot{Name: name, Taken: taken}
 	if pod, ok := h.PodOf(name.UID); ok {
@@ -75,7 +78,7 @@ func (t *Trace) States(of *agentpb.PodSelector) (out []*agentpb.PodState) {
 			continue
 		}
 		pod := &agentpb.Pod{Namespace: e.Namespace, Name: e.Name, Uid: e.UID}
-		if s := lives.PodState(pod, lives.Now().Pod(i), h.Last()); s != nil {
+		if s := lives.PodState(pod, lives.Now().Pod(i), t.now()); s != nil {
 			out = append(out, s)
 		}
 	}
@@ -83,8 +86,17 @@ func (t *Trace) States(of *agentpb.PodSelector) (out []*agentpb.PodState) {
 	return out
 }
 
-// End returns the time of the last event.
-func (t *Trace) End() time.Time { return time.Unix(0, t.story.History.Origin()+t.story.History.Last()) }
+// now returns the moment that is asked about, as session time.
+func (t *Trace) now() int64 {
+	h := t.story.History
+	if t.at.IsZero() || h.Origin() == 0 {
+		return h.Last()
+	}
+	return max(h.Last(), t.at.UnixNano()-h.Origin())
+}
+
+// End returns the moment that is asked about.
+func (t *Trace) End() time.Time { return time.Unix(0, t.story.History.Origin()+t.now()) }
 
 // Broken says, in a line, which part is missing because the file breaks off; nothing if the file is whole.
 func (t *Trace) Broken() (out []string) {

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/mod/modfile"
+
 	"github.com/podstep/podstep/cmd/gen/kubelet"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/weave"
@@ -20,7 +22,9 @@ import (
 // steps' functions need it. Nothing else is kept or type-checked. So a few hundred packages are
 // read instead of a thousand.
 type source struct {
-	fset *token.FileSet
+	// catalogue has the names of the kubelet's version.
+	catalogue *probes.Catalogue
+	fset      *token.FileSet
 	// listed are the packages by import path, steps the steps by package.
 	listed map[string]*listed
 	steps  map[string][]*probes.Step
@@ -56,15 +60,15 @@ type function struct {
 }
 
 // load reads the source of the steps' functions from the modules that the go command has for
-// the directory.
-func load(dir string, c *probes.Catalogue) (*source, error) {
+// the directory, whose go.mod requires some.
+func load(dir string, c *probes.Catalogue, required map[string]string) (*source, error) {
 	s := &source{
-		fset: token.NewFileSet(), listed: map[string]*listed{}, steps: c.Packages(), checked: map[string]*types.Package{},
+		catalogue: c, fset: token.NewFileSet(), listed: map[string]*listed{}, steps: c.Packages(), checked: map[string]*types.Package{},
 		functions: map[*probes.Step]*function{}, texts: map[string]*ast.FuncDecl{}, sizes: types.SizesFor("gc", "amd64"),
 	}
 	args := []string{"-deps", "-json=ImportPath,Name,Dir,GoFiles,ImportMap,Module"}
 	for path := range s.steps {
-		there, err := exists(dir, path)
+		there, err := exists(dir, path, required)
 		if err != nil {
 			return nil, err
 		}
@@ -90,11 +94,33 @@ func load(dir string, c *probes.Catalogue) (*source, error) {
 	return s, nil
 }
 
+// requiredModules returns the modules that the go.mod of the directory requires, with their versions.
+func requiredModules(dir string) (map[string]string, error) {
+	path := filepath.Join(dir, "go.mod")
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's modules: %w", err)
+	}
+	f, err := modfile.ParseLax(path, b, nil)
+	if err != nil {
+		return nil, fmt.Errorf("read the kubelet's modules: %w", err)
+	}
+	out := map[string]string{f.Module.Mod.Path: ""}
+	for _, r := range f.Require {
+		out[r.Mod.Path] = r.Mod.Version
+	}
+	return out, nil
+}
+
 // exists reports whether a module of the kubelet has a package. If the go command were asked
-// for a package that does not exist, it might look for another version.
-func exists(dir, path string) (bool, error) {
+// for a package or a module that does not exist, it might look for another version.
+func exists(dir, path string, required map[string]string) (bool, error) {
 	parts := strings.SplitN(path, "/", 3)
-	modules, err := kubelet.List[listed](dir, "-m", "-json", strings.Join(parts[:2], "/"))
+	module := strings.Join(parts[:2], "/")
+	if _, ok := required[module]; !ok {
+		return false, nil
+	}
+	modules, err := kubelet.List[listed](dir, "-m", "-json", module)
 	if err != nil {
 		return false, fmt.Errorf("find the module of %s: %w", path, err)
 	}

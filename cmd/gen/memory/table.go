@@ -34,7 +34,11 @@ func generate(dir string) (version, table string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	s, err := load(dir, c)
+	required, err := requiredModules(dir)
+	if err != nil {
+		return "", "", err
+	}
+	s, err := load(dir, c.In(required["k8s.io/kubernetes"]), required)
 	if err != nil {
 		return "", "", err
 	}
@@ -43,9 +47,10 @@ func generate(dir string) (version, table string, err error) {
 		return "", "", errors.New("the module has no kubelet of a version")
 	}
 	g := generator{source: s}
-	for i := range c.Steps {
-		if err := g.step(&c.Steps[i]); err != nil {
-			return "", "", fmt.Errorf("step %s: %w", c.Steps[i].Name, err)
+	for i := range s.catalogue.Steps {
+		step := &s.catalogue.Steps[i]
+		if err := g.step(step); err != nil {
+			return "", "", fmt.Errorf("step %s: %w", step.Name, err)
 		}
 	}
 	if err := g.errors(); err != nil {
@@ -60,6 +65,9 @@ func sum(c *probes.Catalogue) string {
 	h := sha256.New()
 	for i := range c.Steps {
 		s := &c.Steps[i]
+		for _, f := range s.Formerly {
+			fmt.Fprintln(h, f)
+		}
 		fmt.Fprintln(h, s.Name, s.Symbol, s.Closure, s.Pod.Kind, s.Pod.Read(), s.Pod.Exit, s.Pod.Updates, s.Quiet, s.QuietMemory)
 		for _, f := range append(slices.Clone(s.Fields), s.Results...) {
 			fmt.Fprintln(h, f.Name, f.Read())

@@ -36,7 +36,7 @@ func (g *generator) commands(t *tours.Tour, i int) {
 	default:
 		node := ""
 		if s.Pod == "" {
-			node = " --node"
+			node = " --node-events"
 		}
 		g.f("%s\n```sh\npodstep trace%s%s --step %s\n```\n\n", g.words["see"], pod(s.Pod), node, s.Step)
 	}

@@ -39,6 +39,11 @@ type AttachOptions struct {
 	// RaiseVerbosity is the -v to which the kubelet's is raised, for RaiseFor; 0: it is not.
 	RaiseVerbosity int
 	RaiseFor       time.Duration
+	// Record is the directory to which events are recorded, of at most Keep bytes and with nothing older than KeepFor;
+	// "": none.
+	Record  string
+	Keep    int64
+	KeepFor time.Duration
 	// Print gets messages, a line each.
 	Print func(line string)
 }

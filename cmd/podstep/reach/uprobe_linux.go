@@ -70,7 +70,7 @@ func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
 	if err != nil {
 		return warn("uprobe", words.Same(err.Error()), others)
 	}
-	p, err := uprobe.Read(c, m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
+	p, err := uprobe.Read(c.In(k.Version), m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
 	if err != nil {
 		return warn("uprobe", words.With(words.Text("not possible: %s", "不可行：%s"), err.Error()), others)
 	}

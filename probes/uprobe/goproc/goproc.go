@@ -19,6 +19,7 @@ type Layout struct{ Number, Parent, Start, Syscall uint32 }
 
 // layouts are by Go's minor version. They follow src/runtime/runtime2.go, as the compiler lays it out for amd64.
 var layouts = map[int]Layout{
+	21: {Number: 152, Parent: 272, Start: 296, Syscall: 112},
 	22: {Number: 152, Parent: 272, Start: 296, Syscall: 112},
 	23: {Number: 160, Parent: 280, Start: 304, Syscall: 112},
 	24: {Number: 160, Parent: 280, Start: 304, Syscall: 112},

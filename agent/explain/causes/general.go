@@ -1,0 +1,128 @@
+package causes
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// generalChecks are the checks of table/general.yaml.
+var generalChecks = []check{callHangs, callFailed}
+
+// runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
+// call of a kind has to have failed.
+const (
+	runtimeLong = 20 * time.Second
+	failedFor   = 15 * time.Second
+)
+
+// takesLong are the roles of calls to the runtime that may take long: a pull goes on for as long as the image needs, a
+// container may use its grace period to end, and a command works as long as it likes.
+var takesLong = []probes.Role{probes.RolePull, probes.RoleStop, probes.RoleExec}
+
+// callHangs finds a call to the runtime that does not return, whatever the kubelet makes it for. While a container is
+// stopped, the runtime may have its reasons.
+func callHangs(c *Case) []Finding {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Open {
+		k := &c.Story.Open[i]
+		took := c.Now.Sub(k.Began)
+		if !isCallOf(k, ofRuntime) || took < runtimeLong || isCallOf(k, mayTakeLong) && !overruns(k, took) {
+			continue
+		}
+		sure := Certain
+		if isCallOf(k, ofRole(probes.RoleStop)) {
+			sure = Likely
+		}
+		args := c.callArgs(k)
+		title := titleOf(k)
+		args["step"], args["stepZh"] = title.En, title.Zh
+		return []Finding{c.found("general.callHangs", c.containerOf(k), args, sure, k.Began, c.call(k))}
+	}
+	return nil
+}
+
+// ofRuntime wants the calls to the container runtime.
+func ofRuntime(st *probes.Step) bool { return st.CRI != "" }
+
+func mayTakeLong(st *probes.Step) bool { return slices.Contains(takesLong, st.Story.Role) }
+
+// overruns reports whether a call has gone on for longer than it allows the runtime: the command of a health probe, or the
+// stop of a container, which the runtime kills after its grace period.
+func overruns(k *evidence.Call, took time.Duration) bool {
+	text := k.Fields["timeout"]
+	if _, err := strconv.Atoi(text); err == nil {
+		text += "s" // StopContainer has seconds
+	}
+	allowed, err := time.ParseDuration(text)
+	return !isCallOf(k, ofRole(probes.RolePull)) && err == nil && allowed > 0 && took > allowed+runtimeLong/2
+}
+
+// looks wants the calls by which the kubelet looks at a pod, and what it makes of their answers. No turn of the worker
+// fails when they do.
+func looks(st *probes.Step) bool {
+	return ofFunction("ContainerStatus")(st) || ofFunction("PodSandboxStatus")(st) || ofFunction("updateCache")(st)
+}
+
+// callFailed finds that the kubelet failed to look at a pod and has not managed since. It learns nothing of the pod's
+// containers meanwhile.
+func callFailed(c *Case) []Finding {
+	if c.Story == nil || !c.in(beforeStart) && !c.terminating() && c.Phase != Ready {
+		return nil
+	}
+	wanted := looks
+	if c.Phase == Ready { // of a container that was removed meanwhile, the last look fails
+		wanted = ofFunction("updateCache")
+	}
+	i := slices.IndexFunc(c.Story.Failed, func(k evidence.Call) bool { return isCallOf(&k, wanted) })
+	if i < 0 || c.lookedSince(&c.Story.Failed[i]) {
+		return nil
+	}
+	k := &c.Story.Failed[i]
+	if c.Age() < failedFor {
+		return nil
+	}
+	args := c.callArgs(k)
+	title := titleOf(k)
+	args["step"], args["stepZh"], args["error"] = title.En, title.Zh, plain(k.Error)
+	return []Finding{c.found("source.lookFails", c.containerOf(k), args, Likely, k.Began, c.call(k))}
+}
+
+// lookedSince reports whether a call of the same kind went well after one that failed.
+func (c *Case) lookedSince(failed *evidence.Call) bool {
+	return slices.ContainsFunc(c.Story.Done, func(k evidence.Call) bool {
+		return k.Step == failed.Step && k.Began.After(failed.Began)
+	})
+}
+
+// neverStarted is how long a container may be created after its start before that is worth a word.
+const neverStarted = 10 * time.Second
+
+// notStarted finds a container of which the runtime reports that it is created only, although the kubelet had it started
+// and does nothing more for it.
+func notStarted(c *Case) []Finding {
+	if !c.in(beforeStart) || !c.betweenTurns() {
+		return nil
+	}
+	i := slices.IndexFunc(c.Story.Done, func(k evidence.Call) bool { return isCallOf(&k, ofRole(probes.RoleContainerStatus)) })
+	if i < 0 || c.Story.Done[i].Fields["state"] != "CONTAINER_CREATED" || c.Now.Sub(c.Story.Done[i].Began) < neverStarted {
+		return nil
+	}
+	status := &c.Story.Done[i]
+	for _, k := range c.containers() {
+		e := c.containerEvent("Started", k.Name)
+		if k.State.Waiting == nil || e == nil || e.Last.After(status.Began.Add(slack)) {
+			continue
+		}
+		shown := c.call(status)
+		shown.Text = words.Same(status.Fields["state"])
+		return []Finding{c.found("start.notStarted", k.Name, c.imageArgs(k.Name), Certain, status.Began, shown, c.event(e))}
+	}
+	return nil
+}

@@ -1,0 +1,58 @@
+package agent
+
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/agent/server"
+)
+
+// heldQuery says which of the holds a request means. The zero value means all.
+type heldQuery struct {
+	pods  *pods.Selector
+	steps map[int]bool // ids; nil: all
+	uid   *uint32      // of the asker; nil: any
+}
+
+func (a *Agent) newHeldQuery(which *agentpb.PodSelector, step string, uid *uint32) (heldQuery, error) {
+	q := heldQuery{uid: uid}
+	var err error
+	if q.pods, err = pods.NewSelector(which); err != nil || step == "" {
+		return q, err
+	}
+	ids, err := a.matchSteps(step)
+	q.steps = map[int]bool{}
+	for _, id := range ids {
+		q.steps[id] = true
+	}
+	return q, err
+}
+
+// meansHold reports whether the query means a hold.
+func (q *heldQuery) meansHold(h *hold) bool {
+	return q.meansAsked(h.pod, h.asked) && (q.steps == nil || q.steps[h.span.step.ID])
+}
+
+// meansAsked is meansHold for what is at no step yet.
+func (q *heldQuery) meansAsked(p *pod, by asker) bool {
+	return (q.pods == nil || p.Is(q.pods)) && (q.uid == nil || by.IsUser(*q.uid))
+}
+
+// releaseHeld lets the pods go that a query means, and takes back the pending holds that it means: those are at no step
+// yet, so a query of steps means none of them.
+func (a *Agent) releaseHeld(q heldQuery, reason string, by server.Peer) []*hold {
+	if q.steps == nil {
+		for _, p := range a.pods.All() {
+			if w := p.State.pending.Load(); w != nil && q.meansAsked(p, w.asked) {
+				a.dropPending(p, reason)
+			}
+		}
+	}
+	var out []*hold
+	for _, h := range a.holds.forPod(nil) {
+		if q.meansHold(h) {
+			h.releaseBy(reason, by)
+			out = append(out, h)
+		}
+	}
+	return out
+}

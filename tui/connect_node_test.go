@@ -1,0 +1,122 @@
+//go:build node
+
+package tui_test
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/tui/tuitest"
+)
+
+// TestConnectOnNode runs podstep connect POD against a real API server, by keys. It makes a pod of podstep, holds a pod
+// through it, steps it and lets it go. Then nothing of podstep is left on the node. The second time somebody deletes
+// podstep's pod at once, while a pod is held: that pod goes on, and the runtime's path is the runtime's again.
+func TestConnectOnNode(t *testing.T) {
+	l := start(t, "--kubelet", labtest.Bin(t, "kubelet"))
+	v := &visit{t: t, l: l, image: l.ImportPodstep()}
+	l.Create(labtest.BusyboxPod("web", labtest.Sleep))
+	l.UntilReady("web")
+	before, err := l.Socket()
+	if err != nil {
+		t.Fatal(err)
+	}
+	health := labtest.WatchHealth(t, l)
+
+	term := v.connect()
+	if now, err := l.Socket(); err != nil || now.Server == before.Server {
+		t.Errorf("the socket is still that of process %d: %v", now.Server, err)
+	}
+	v.hold("first")
+	v.podstep("step", "first", "--cri")
+	if text := v.podstep("pods", "-o", "json"); !strings.Contains(text, "cri.CreateContainer") {
+		t.Errorf("after a step, podstep pods --node has %s", text)
+	}
+	v.podstep("continue", "first")
+	l.UntilReady("first")
+	term.Press("q")
+	term.Usable()
+	v.untilGone()
+	if now, err := l.Socket(); err != nil || now != before {
+		t.Errorf("the socket was %+v and is %+v: %v", before, now, err)
+	}
+
+	term = v.connect()
+	v.hold("second")
+	pod := v.pods()[0]
+	if err := l.Client.CoreV1().Pods(pod.Namespace).Delete(l.Context(), pod.Name, *metav1.NewDeleteOptions(0)); err != nil {
+		t.Fatal(err)
+	}
+	l.UntilReady("second")
+	v.untilGone()
+	term.Press("q")
+	term.Usable()
+	if now, err := l.Socket(); err != nil || now != before {
+		t.Errorf("the socket was %+v and is %+v: %v", before, now, err)
+	}
+	health.End(t)
+}
+
+// visit is podstep connect on a lab.
+type visit struct {
+	t     *testing.T
+	l     *labtest.Lab
+	image string
+}
+
+// connect starts podstep connect in a terminal, agrees, and waits for the screen.
+func (v *visit) connect() *tuitest.Terminal {
+	v.t.Helper()
+	term := tuitest.Start(v.t, 120, 36, utf8, labtest.Bin(v.t, "podstep"), "connect", "web", "--kubeconfig", v.l.State.Kubeconfig,
+		"--image", v.image, "--allow-holds", "--for", "10m", "--attach-flag=--pid="+strconv.Itoa(v.l.KubeletPID()))
+	term.Until("Make it? [y/N]")
+	term.Type("y")
+	term.Press("Enter")
+	term.Until(" live ")
+	term.Until("web runs and is ready")
+	return term
+}
+
+// podstep runs a command that reaches the agent through the API server.
+func (v *visit) podstep(args ...string) string {
+	v.t.Helper()
+	return v.l.Must(append(args, "--node", v.l.State.Node, "--kubeconfig", v.l.State.Kubeconfig)...)
+}
+
+// hold creates a pod, and returns when it is held before its sandbox.
+func (v *visit) hold(pod string) {
+	v.t.Helper()
+	v.podstep("break", "add", "default/"+pod, "--step", "cri.RunPodSandbox", "--lease", "5m", "--times", "1")
+	v.l.Create(labtest.BusyboxPod(pod, labtest.Sleep))
+	v.podstep("trace", "default/"+pod, "--until", "held", "--for", "2m")
+}
+
+// pods returns the pods of podstep.
+func (v *visit) pods() []corev1.Pod {
+	v.t.Helper()
+	list, err := v.l.Client.CoreV1().Pods("").List(v.l.Context(), metav1.ListOptions{LabelSelector: "app.kubernetes.io/name=podstep"})
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	return list.Items
+}
+
+// untilGone waits until there is no pod and no process of podstep.
+func (v *visit) untilGone() {
+	v.t.Helper()
+	for end := time.Now().Add(labtest.Patience); ; time.Sleep(100 * time.Millisecond) {
+		pods, traces := v.pods(), v.l.AttachTraces()
+		if len(pods) == 0 && len(traces) == 0 {
+			return
+		}
+		if time.Now().After(end) {
+			v.t.Fatalf("left are the pods %v, and %v", pods, traces)
+		}
+	}
+}
