@@ -106,7 +106,7 @@ func (f *alertFlags) check() error {
 		return usagef("--run and --webhook are for what happens now; a recording is only printed")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
-	case !recorded && f.logs.given():
+	case !recorded && f.logs.recorded():
 		return usagef("--node-year, --node-zone, --since and --until are for logs; name one with --file")
 	}
 	return nil

@@ -43,6 +43,9 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 // given reports whether a flag is given that only logs have.
 func (f *logFlags) given() bool { return f.year != 0 || f.zone != "" }
 
+// recorded reports whether a flag is given that only recordings have.
+func (f *logFlags) recorded() bool { return f.given() || f.since != "" || f.until != "" }
+
 // openLogs opens a trace file, a record directory, the story in a bundle, or logs.
 func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace.Recording, error) {
 	o, err := f.options()

@@ -100,7 +100,7 @@ func (f *topFlags) check() error {
 	switch {
 	case f.recorded() && (f.for_.d > 0 || f.watch || f.noHistory):
 		return usagef("--for, --watch and --no-history are about an agent, and a recording is over; leave them out, or --trace and --log")
-	case f.logs.given() && !f.recorded():
+	case f.logs.recorded() && !f.recorded():
 		return usagef("--node-year, --node-zone, --since and --until are about logs; name one with --trace FILE or --log FILE")
 	case f.noHistory && f.for_.d == 0 && !f.watch:
 		return usagef("--no-history leaves nothing to count; say for how long to look with --for DURATION, or give --watch")
