@@ -59,13 +59,14 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	}
 	c := &Client{
 		h: h, finder: finder{options: o}, ready: make(chan Ready, 1), begun: make(chan Begun, 1), asked: map[uint64]chan *Answer{}, renewed: map[uint64]time.Time{},
-		link: companion.NewClient(newLink(conn), "debugger process"),
+		link: companion.NewClient[message](conn, "debugger process"),
 	}
+	c.link.OnLost = h.Lost
 	go c.run(o)
 	c.link.Send(message{Options: &o})
 	select {
 	case r := <-c.ready:
-		return c, r, c.link.Watch(r.Self)
+		return c, r, c.link.Watch(r.Self, companion.SilentAfter, endWithin)
 	case <-c.link.Done():
 		return nil, Ready{}, c.Err()
 	case <-ctx.Done():
@@ -204,8 +205,6 @@ func (c *Client) handle(m *message) {
 		c.h.Stats(*m.Stats)
 	case m.Note != "":
 		c.h.Note(m.Note)
-	case m.Lost > 0:
-		c.h.Lost(m.Lost)
 	case m.Looked != nil:
 		c.mu.Lock()
 		answer := c.asked[m.Looked.Number]
@@ -216,6 +215,10 @@ func (c *Client) handle(m *message) {
 		}
 	}
 }
+
+// endWithin is how long the debugger process may go on after the link has ended, to take its breakpoints and the net back.
+// Then it is killed, and its rescuer does that.
+const endWithin = time.Minute
 
 // leaveWithin is how long the debugger process may take to take its breakpoints back.
 const leaveWithin = 20 * time.Second

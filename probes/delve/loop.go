@@ -128,6 +128,8 @@ func (p *process) isRunning() bool {
 // handle handles a stop. hits are the threads that came to places.
 func (p *process) handle(hits []hit, at time.Time) error {
 	var records []uprobe.Record
+	p.busy.Begin()
+	defer p.busy.End()
 	p.twice.stop()
 	for _, th := range hits {
 		number, step := p.places[th.pc]

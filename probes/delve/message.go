@@ -4,10 +4,8 @@ package delve
 
 import (
 	"maps"
-	"net"
 	"time"
 
-	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
@@ -184,13 +182,4 @@ type message struct {
 	Stats   *Stats
 	Failed  string
 	Note    string
-	Lost    int
-
-	// Beat shows that the other side works. Both send it.
-	Beat bool
-}
-
-// newLink makes the stream of messages between podstep and the debugger process.
-func newLink(c net.Conn) *companion.Duplex[message] {
-	return companion.NewDuplex(c, message{Beat: true}, func(n int) message { return message{Lost: n} })
 }

@@ -27,6 +27,9 @@ import (
 const (
 	// score is the debugger process's oom_score_adj. With it, the kernel ends the process after all others.
 	score = -999
+	// stuckAfter is how long the handling of a stop, or what podstep asks for meanwhile, may take. Then this process takes
+	// itself to hang and ends, and the rescuer lets the kubelet go on.
+	stuckAfter = 10 * time.Second
 	// maxMemory is the memory that the garbage collector tries not to exceed. If the kubelet has tables of variables,
 	// Delve keeps an index of them.
 	maxMemory = 1 << 30
@@ -60,6 +63,7 @@ type process struct {
 	twice     twice
 	noted     map[string]bool // notes that were sent about lines at which no goroutine is held
 	kick      chan struct{}   // there are requests
+	busy      companion.Work  // while the kubelet stands still, and not for a person
 
 	mu       sync.Mutex
 	requests []func() // for the goroutine of drive, while the kubelet stands still
@@ -80,7 +84,7 @@ func Main() int {
 	companion.Survive(score)
 	companion.EndIfStill()
 	p := &process{
-		link:  newLink(c),
+		link:  companion.NewDuplex[message](c),
 		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]holdproc.Place{}, notWithin: map[string]bool{},
 		lines: map[uint64]bool{}, steps: map[uint64]*lineStep{}, passing: map[uint64]uint64{}, inside: nesting{}, noted: map[string]bool{},
 		kick: make(chan struct{}, 1), ended: make(chan struct{}),
@@ -94,7 +98,8 @@ func Main() int {
 		return 1
 	}
 	p.link.Send(message{Ready: &Ready{PID: p.pid(), Self: os.Getpid(), Delve: delveVersion(), NoNet: p.spread()}})
-	p.spawn(p.listen)
+	p.link.Heed(endWithin)
+	companion.EndIfStuck("a stop of the kubelet", stuckAfter, p.busy.Since)
 	p.serve()
 	p.link.Close()
 	return 0
@@ -135,7 +140,11 @@ func (p *process) serve() {
 	started := false
 	for {
 		m, err := p.link.Receive()
-		if err != nil || m.Leave {
+		if err != nil {
+			break
+		}
+		if m.Leave {
+			p.spawn(p.link.Attend)
 			break
 		}
 		switch {
@@ -170,16 +179,6 @@ func (p *process) serve() {
 	}
 	p.do(func() { p.leaving = true })
 	<-p.ended
-}
-
-// listen ends the link if podstep is silent.
-func (p *process) listen() {
-	for {
-		time.Sleep(companion.BeatEvery / 2)
-		if p.link.Silent() > companion.SilentAfter {
-			p.link.Fail()
-		}
-	}
 }
 
 // askAgain is how often a request asks the kubelet to stand still: Delve forgets a request that comes just before it
@@ -222,6 +221,8 @@ func (p *process) runRequests() {
 	all := p.requests
 	p.requests = nil
 	p.mu.Unlock()
+	p.busy.Begin()
+	defer p.busy.End()
 	for _, r := range all {
 		r()
 	}

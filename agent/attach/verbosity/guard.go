@@ -3,7 +3,6 @@ package verbosity
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"time"
 
@@ -20,18 +19,11 @@ type message struct {
 	Leave   bool // the old value is back
 
 	Ready int // the guard's PID
-
-	// Beat shows that the other side works. Both send it.
-	Beat bool
 }
 
 type guardOptions struct {
 	Record Record
 	Dir    string
-}
-
-func newLink(c net.Conn) *companion.Duplex[message] {
-	return companion.NewDuplex(c, message{Beat: true}, func(int) message { return message{Beat: true} })
 }
 
 // Main is the guard. It returns the code with which the process ends.
@@ -42,7 +34,7 @@ func Main() int {
 		return 2
 	}
 	companion.Survive(score)
-	link := newLink(conn)
+	link := companion.NewDuplex[message](conn)
 	m, err := link.Receive()
 	if err != nil || m.Options == nil {
 		return 1

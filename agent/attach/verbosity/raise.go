@@ -168,7 +168,7 @@ func (r *Raised) startGuard(ctx context.Context) error {
 		return err
 	}
 	ready := make(chan int, 1)
-	r.link = companion.NewClient(newLink(conn), "verbosity guard")
+	r.link = companion.NewClient[message](conn, "verbosity guard")
 	go r.link.Run(func(m *message) {
 		if m.Ready != 0 {
 			ready <- m.Ready
@@ -186,7 +186,7 @@ func (r *Raised) startGuard(ctx context.Context) error {
 		return fmt.Errorf("wait for the verbosity guard: %w", ctx.Err())
 	}
 	if r.record.GuardStarted, err = kubelets.Started(r.record.Guard); err == nil {
-		err = r.link.Watch(r.record.Guard)
+		err = r.link.Watch(r.record.Guard, companion.SilentAfter, 0)
 	}
 	if err == nil {
 		err = r.record.write(r.dir)

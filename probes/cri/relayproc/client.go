@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -21,16 +19,13 @@ import (
 // Client is podstep's side of a relay process.
 type Client struct {
 	h     Handler
-	link  *link
+	link  *companion.Client[message]
 	calls map[uint64]*call // used by run alone
 
 	mu     sync.Mutex
-	pid    int           // of the relay process
-	pidfd  *os.File      // nil if it is out of sight
 	armed  chan struct{} // gets a token when have changes
 	number uint64        // of the last message to arm, and the last one that was answered
 	have   uint64
-	came   uint64 // messages
 	left   *Left
 	unused string        // why the path is given back although podstep did not ask for that
 	news   chan struct{} // gets a token when left is set
@@ -58,7 +53,7 @@ type Handler struct {
 	// reported.
 	Note func(takeover.Note)
 	Lost func(calls int)
-	// Count, if not nil, is called with what the relay process has counted, about twice a second.
+	// Count, if not nil, is called with what the relay process has counted, twice a second if that is something.
 	Count func(*Counts)
 }
 
@@ -76,7 +71,7 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 			return c, ready, err
 		}
 		select {
-		case <-time.After(beatEvery / 5):
+		case <-time.After(companion.BeatEvery / 5):
 		case <-ctx.Done():
 			return nil, nil, fmt.Errorf("wait for the relay process that leaves: %w", ctx.Err())
 		}
@@ -118,17 +113,17 @@ func PIDOf(err error) int {
 
 func newClient(conn *net.UnixConn, h Handler) *Client {
 	c := &Client{
-		h: h, link: newLink(conn), calls: map[uint64]*call{},
+		h: h, link: companion.NewClient[message](conn, "relay process"), calls: map[uint64]*call{},
 		ready: make(chan answer, 1), armed: make(chan struct{}, 1), news: make(chan struct{}, 1), done: make(chan struct{}),
 	}
+	c.link.OnLost = h.Lost
 	go c.run()
-	go c.beat()
 	return c
 }
 
 // begin sends the options, and waits until the path is taken.
 func (c *Client) begin(ctx context.Context, o Options) (*Ready, error) {
-	c.link.send(message{Options: &o})
+	c.link.Send(message{Options: &o})
 	select {
 	case a := <-c.ready:
 		return a.ready, a.err
@@ -148,36 +143,22 @@ func (c *Client) begin(ctx context.Context, o Options) (*Ready, error) {
 // ended. It may have left the path as it was then.
 var ErrEnded = errors.New("the relay process has ended before a call of the kubelet went through it")
 
-// remember opens the process, so that it cannot be mistaken for a later one.
-func (c *Client) remember(pid int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pid = pid; c.pidfd != nil {
-		return
-	}
-	if fd, err := unix.PidfdOpen(pid, 0); err == nil {
-		c.pidfd = os.NewFile(uintptr(fd), fmt.Sprintf("process %d", pid))
-	}
-}
-
-// release closes what remember has opened.
-func (c *Client) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.pidfd != nil {
-		_ = c.pidfd.Close()
-		c.pidfd = nil
-	}
-}
+// hangsAfter is the silence of a relay process after which this one ends it. The guard of the relay process is about as
+// quick, if it still works. takeWithin is how long it may be silent while it takes the path: on a slow machine its guard
+// takes most of that to start.
+const (
+	hangsAfter = silentAfter
+	takeWithin = 40 * time.Second
+)
 
 // abandon makes the relay process give all back, if it is there.
 func (c *Client) abandon() {
-	c.link.send(message{Leave: true})
+	c.link.Send(message{Leave: true})
 	select {
 	case <-c.done:
 	case <-time.After(leaveWithin):
 	}
-	c.link.fail()
+	c.link.Fail()
 }
 
 // Done is closed when the relay process has ended, or has hung up.
@@ -186,18 +167,8 @@ func (c *Client) Done() <-chan struct{} { return c.done }
 // run handles what the relay process sends.
 func (c *Client) run() {
 	defer close(c.done)
-	defer c.endAll()
-	defer c.release()
-	for {
-		m, err := c.link.receive()
-		if err != nil {
-			return
-		}
-		c.mu.Lock()
-		c.came++
-		c.mu.Unlock()
-		c.handle(&m)
-	}
+	c.link.Run(c.handle)
+	c.endAll()
 }
 
 func (c *Client) handle(m *message) {
@@ -210,7 +181,10 @@ func (c *Client) handle(m *message) {
 	case m.End != nil:
 		c.ended(m.End)
 	case m.PID != 0:
-		c.remember(m.PID)
+		// If it cannot be opened, it has ended. The end of a relay process that goes on with its last calls is its own.
+		_ = c.link.Watch(m.PID, takeWithin, 0)
+	case m.Taken:
+		c.link.Expect(hangsAfter)
 	case m.Ready != nil:
 		c.answer(answer{ready: m.Ready})
 	case m.Failed != nil:
@@ -219,8 +193,6 @@ func (c *Client) handle(m *message) {
 		c.setArmed(m.Armed)
 	case m.Note != nil:
 		c.h.Note(m.Note.note())
-	case m.Lost > 0:
-		c.h.Lost(m.Lost)
 	case m.Unused != "":
 		c.mu.Lock()
 		c.unused = m.Unused
@@ -282,7 +254,7 @@ func (c *Client) began(b *begin) {
 	}
 }
 
-func (c *Client) decide(v verdict) { c.link.send(message{Verdict: &v}) }
+func (c *Client) decide(v verdict) { c.link.Send(message{Verdict: &v}) }
 
 // ended reports the end of a call, which also ends its gate.
 func (c *Client) ended(e *end) {
@@ -314,7 +286,7 @@ func (c *Client) Arm(wanted func() bool) {
 	wait := wanted()
 	c.number++
 	number := c.number
-	c.link.send(message{Arm: &arm{number, wait}})
+	c.link.Send(message{Arm: &arm{number, wait}})
 	c.mu.Unlock()
 	if !wait {
 		return
@@ -349,8 +321,8 @@ func (c *Client) setArmed(number uint64) {
 // are none, or ctx ends. The relay process ends by itself after the last call. The error is why the path could not
 // be given back.
 func (c *Client) Leave(ctx context.Context, report func(*Left)) (err error) {
-	c.link.send(message{Leave: true})
-	defer c.link.fail()
+	c.link.Send(message{Leave: true})
+	defer c.link.Fail()
 	for {
 		select {
 		case <-c.news:
@@ -370,11 +342,7 @@ func (c *Client) Leave(ctx context.Context, report func(*Left)) (err error) {
 }
 
 // PID returns the pid of the relay process.
-func (c *Client) PID() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.pid
-}
+func (c *Client) PID() int { return c.link.PID() }
 
 // Unused returns why the relay process has given the path back by itself; "" if it has not.
 func (c *Client) Unused() string {

@@ -2,12 +2,14 @@ package relayproc
 
 import (
 	"errors"
+	"net"
 	"slices"
 	"time"
 
 	"google.golang.org/grpc/codes"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/takeover"
 )
 
@@ -51,25 +53,25 @@ type message struct {
 	Verdict *verdict
 	Leave   bool
 
-	// PID is the relay process's. It is the first message, before anything is changed. The second one is a beat, as soon
-	// as the path is taken.
+	// PID is the relay process's. It is the first message, before anything is changed. Taken comes as soon as the path is
+	// taken.
 	PID    int
+	Taken  bool
 	Ready  *Ready
 	Failed *failure
 	Begin  *begin
 	End    *end
 	Armed  uint64
 	Note   *note
-	Lost   int
 	Left   *Left
-	Unused string // why the path is given back although podstep did not ask for that
-
-	// Beat shows that the sender works. Both sides send it. With Count podstep asks for what was counted since it
-	// asked last.
-	Beat   bool
-	Count  bool
-	Counts *Counts
+	Unused string  // why the path is given back although podstep did not ask for that
+	Counts *Counts // what was counted since the last ones
 }
+
+// link is the relay process's side of the link. Calls that are lost on the way are counted.
+type link = companion.Duplex[message]
+
+func newLink(c net.Conn) *link { return companion.NewDuplex[message](c) }
 
 // arm states whether calls wait for a verdict from now on. The relay process answers with the number once that is
 // in effect.

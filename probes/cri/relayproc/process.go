@@ -21,9 +21,7 @@ const (
 	// under way.
 	maxMemory = 64 << 20
 
-	// beatEvery is how often each side shows that it works. silentAfter is the silence after which a side is taken
-	// not to work.
-	beatEvery   = 500 * time.Millisecond
+	// silentAfter is the silence after which a side is taken not to work.
 	silentAfter = 2 * time.Second
 	// comeWithin is how long the process waits for the kubelet's connections.
 	comeWithin = 3 * time.Second
@@ -54,8 +52,7 @@ type process struct {
 // peer is a podstep that is linked.
 type peer struct {
 	*link
-	pid  int
-	last time.Time // when its last message came
+	pid int
 }
 
 // Main is the main function of the relay process. It returns the exit code.
@@ -69,14 +66,14 @@ func Main() int {
 	companion.Survive(relayScore)
 	p := &process{ready: make(chan struct{}), gone: make(chan struct{}), since: time.Now()}
 	l := newLink(c)
-	first, err := l.receive()
+	first, err := l.Receive()
 	if err != nil || first.Options == nil {
 		return 2
 	}
-	l.send(message{PID: os.Getpid()})
+	l.Send(message{PID: os.Getpid()})
 	if err := p.begin(*first.Options); err != nil {
-		l.send(message{Failed: failureOf(err)})
-		l.close()
+		l.Send(message{Failed: failureOf(err)})
+		l.Close()
 		return 1
 	}
 	go p.listen()
@@ -132,7 +129,7 @@ func (p *process) report(m message) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.peer != nil {
-		p.peer.send(m)
+		p.peer.Send(m)
 	}
 }
 
@@ -163,9 +160,9 @@ func (p *process) welcome(c *net.UnixConn) {
 	}
 	l := newLink(c)
 	_ = c.SetReadDeadline(time.Now().Add(silentAfter))
-	m, err := l.receive()
+	m, err := l.Receive()
 	if err != nil || m.Options == nil {
-		l.fail()
+		l.Fail()
 		return
 	}
 	_ = c.SetReadDeadline(time.Time{})
@@ -174,23 +171,23 @@ func (p *process) welcome(c *net.UnixConn) {
 
 // serve serves a podstep until it goes. o is what that one wants.
 func (p *process) serve(l *link, pid int, o Options) {
-	me := &peer{link: l, pid: pid, last: time.Now()}
+	me := &peer{link: l, pid: pid}
 	if !p.adopt(me, &o) {
 		return
 	}
 	p.see.use(l)
-	l.send(message{PID: os.Getpid()})
-	l.send(message{Beat: true})
+	l.Send(message{PID: os.Getpid()})
+	l.Send(message{Taken: true})
 	go p.sendReady(me)
 	for {
-		m, err := l.receive()
+		m, err := l.Receive()
 		if err != nil {
 			break
 		}
 		p.handle(me, &m)
 	}
 	p.lose(me)
-	l.fail()
+	l.Fail()
 }
 
 // adopt makes me the podstep that is linked, unless another one is linked that works. If me wants something else than
@@ -198,7 +195,7 @@ func (p *process) serve(l *link, pid int, o Options) {
 func (p *process) adopt(me *peer, o *Options) bool {
 	p.mu.Lock()
 	before := p.peer
-	linked := before != nil && time.Since(before.last) < silentAfter
+	linked := before != nil && before.Silent() < silentAfter
 	other := !linked && !p.o.agree(o)
 	if p.leaving || linked || other {
 		f := &failure{Text: "the relay process gives " + p.o.Path + " back just now", Leaves: true}
@@ -209,14 +206,14 @@ func (p *process) adopt(me *peer, o *Options) bool {
 		if other {
 			p.leave()
 		}
-		me.send(message{Failed: f})
-		me.close()
+		me.Send(message{Failed: f})
+		me.Close()
 		return false
 	}
 	p.peer = me
 	p.mu.Unlock()
 	if before != nil {
-		before.fail()
+		before.Fail()
 	}
 	return true
 }
@@ -238,10 +235,10 @@ func (p *process) sendReady(me *peer) {
 	defer cancel()
 	past, _ := p.taken.Came(ctx)
 	if err := p.works(answerWithin); err != nil {
-		me.send(message{Failed: &failure{Text: err.Error()}})
+		me.Send(message{Failed: &failure{Text: err.Error()}})
 		return
 	}
-	me.send(message{Ready: &Ready{PID: os.Getpid(), Past: len(past)}})
+	me.Send(message{Ready: &Ready{PID: os.Getpid(), Past: len(past)}})
 }
 
 // handle does what podstep asks for.
@@ -249,31 +246,21 @@ func (p *process) handle(me *peer, m *message) {
 	switch {
 	case m.Arm != nil:
 		p.see.arm(m.Arm.Wait)
-		me.send(message{Armed: m.Arm.Number})
+		me.Send(message{Armed: m.Arm.Number})
 	case m.Verdict != nil:
 		p.see.decide(*m.Verdict)
 	case m.Leave:
 		p.leave()
-	case m.Beat:
-		p.mu.Lock()
-		me.last = time.Now()
-		p.mu.Unlock()
-		p.see.setSilent(false)
-		answer := message{Beat: true}
-		if m.Count && !me.crowded() {
-			answer.Counts = p.count.take()
-		}
-		me.send(answer)
 	}
 }
 
 // keep returns when the path is to be given back: podstep asks for it, or none has come back for a while. Meanwhile
 // it checks whether podstep works.
 func (p *process) keep() {
-	look := time.NewTicker(beatEvery / 2)
+	look := time.NewTicker(companion.BeatEvery / 2)
 	defer look.Stop()
-	var use usage
-	for {
+	var use companion.Silence
+	for counts := false; ; counts = !counts {
 		select {
 		case <-p.gone:
 			return
@@ -281,11 +268,11 @@ func (p *process) keep() {
 		}
 		p.mu.Lock()
 		me, since := p.peer, p.since
-		silent := me != nil && time.Since(me.last) > silentAfter
 		p.mu.Unlock()
+		if me != nil {
+			p.attend(me, counts)
+		}
 		switch {
-		case silent:
-			p.see.setSilent(true)
 		case me == nil && time.Since(since) > p.o.Stay:
 			p.leave()
 		case p.o.Unused > 0 && p.unused(&use):
@@ -293,6 +280,18 @@ func (p *process) keep() {
 			p.report(message{Unused: why})
 			p.leave()
 		}
+	}
+}
+
+// attend looks whether a podstep works that is linked, and sends it what was counted.
+func (p *process) attend(me *peer, counts bool) {
+	silent := me.Silent() > silentAfter
+	p.see.setSilent(silent)
+	if !counts || silent || me.Crowded() {
+		return
+	}
+	if all := p.count.take(); all != nil {
+		me.Send(message{Counts: all})
 	}
 }
 
@@ -326,7 +325,7 @@ func (p *process) drain() {
 		if left.Connections == 0 || time.Since(busy) > settle {
 			break
 		}
-		if time.Since(sent) > beatEvery/2 {
+		if time.Since(sent) > companion.BeatEvery/2 {
 			sent = time.Now()
 			p.sendLeft(nil)
 		}
@@ -337,7 +336,7 @@ func (p *process) drain() {
 	me := p.peer
 	p.mu.Unlock()
 	if me != nil {
-		me.close()
+		me.Close()
 	}
 }
 

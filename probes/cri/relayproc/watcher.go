@@ -65,13 +65,13 @@ func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	defer w.mu.Unlock()
 	if w.link == nil {
 		if w.silent != nil {
-			w.silent.countLost()
+			w.silent.Lose()
 		}
 		return nil
 	}
 	w.last++
 	b := &begin{ID: w.last, Method: c.Method, Began: clock.Of(c.Began), Deadline: clock.Of(c.Deadline), Message: m, Waits: w.wait}
-	if !w.link.report(message{Begin: b}, len(m)) {
+	if !w.link.Post(message{Begin: b}, len(m)) {
 		return nil
 	}
 	r := &reported{id: b.ID, to: w.link}
@@ -81,7 +81,7 @@ func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
 	}
 	k := &waiting{verdicts: make(chan verdict, 2), free: make(chan struct{})}
 	w.waiting[b.ID] = k
-	w.link.hasten()
+	w.link.Hasten()
 	return func(ctx context.Context) error {
 		defer w.forget(b.ID)
 		return k.gate(ctx, r)
@@ -139,7 +139,7 @@ func (w *watcher) Passed() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.link != nil {
-		w.link.awake()
+		w.link.Wake()
 	}
 }
 
@@ -149,7 +149,9 @@ func (w *watcher) End(c *relay.Call, answer []byte, st *status.Status, at time.T
 		if !w.methods[c.Method] {
 			answer = nil
 		}
-		r.to.end(message{End: &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: clock.Of(at)}})
+		e := &end{ID: r.id, Answer: answer, None: answer == nil, Code: st.Code(), Message: st.Message(), At: clock.Of(at)}
+		// If there is no room, the end goes without the answer: there are no more ends than calls under way.
+		r.to.Follow(message{End: e}, len(answer), func(*message) { e.Answer, e.None = nil, true })
 	}
 }
 

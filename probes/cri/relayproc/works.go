@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/kubelets"
 )
@@ -26,7 +27,7 @@ func (p *process) works(within time.Duration) error {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	began := time.Now()
-	for use := (usage{}); ; {
+	for use := (companion.Silence{}); ; {
 		answered, _ := p.conns.served()
 		if answered > 0 {
 			return nil
@@ -37,7 +38,7 @@ func (p *process) works(within time.Duration) error {
 			return errors.New("the path is given back")
 		}
 		lives := p.kubeletRuns()
-		switch idle := use.update(time.Now(), 0, lives); {
+		switch idle := use.Update(time.Now(), 0, lives); {
 		case idle >= within:
 			return p.notAnswered()
 		case !lives && time.Since(began) >= within:

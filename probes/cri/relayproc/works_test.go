@@ -77,10 +77,10 @@ func TestOtherOptions(t *testing.T) {
 			}
 			answers := make(chan message, 1)
 			go func() {
-				m, _ := back.receive()
+				m, _ := back.Receive()
 				answers <- m
 			}()
-			if got := p.adopt(&peer{link: l, pid: os.Getpid(), last: time.Now()}, &other); got != wanted {
+			if got := p.adopt(&peer{link: l, pid: os.Getpid()}, &other); got != wanted {
 				t.Fatalf("it is adopted: %v", got)
 			}
 			if wanted {

@@ -224,7 +224,7 @@ func TestEndsOnce(t *testing.T) {
 	defer second.Close()
 	p, err := openProcess(os.Getpid())
 	must(t, err)
-	defer p.close()
+	defer p.Close()
 	ends, err := p.connectionEnds(path, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
 	must(t, err)
 	defer closeAll(ends)

@@ -28,23 +28,3 @@ func FuzzState(f *testing.F) {
 		}
 	})
 }
-
-// FuzzOrder reads orders as the guard gets them.
-func FuzzOrder(f *testing.F) {
-	f.Add([]byte(`{"name":"x.sock","state":"/run/podstep/x.json","ours":{"dev":1,"ino":2},"theirs":{"dev":1,"ino":3}}`), []byte{})
-	f.Add([]byte(`{"done":true}`), []byte{20, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1, 0, 0, 0})
-	f.Fuzz(func(t *testing.T, b, rights []byte) {
-		_ = rightIn(rights)
-		o, err := parseOrder(b)
-		if err != nil {
-			return
-		}
-		again, err := json.Marshal(o)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if other, err := parseOrder(again); err != nil || other != o {
-			t.Errorf("%+v is %+v, %v the second time", o, other, err)
-		}
-	})
-}

@@ -1,13 +1,9 @@
 package takeover
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -15,195 +11,138 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 )
 
-// order is what the guard is told: what it would have to give back. The open directory comes with it, unless it is
-// the last order.
-type order struct {
-	Name   string `json:"name"`
-	State  string `json:"state"` // the state file
-	Ours   fileID `json:"ours"`
-	Theirs fileID `json:"theirs"`
-	// Ping: nothing has changed; the guard shows that it works.
-	Ping bool `json:"ping,omitempty"`
-	// Done: all was given back, and the guard ends.
-	Done bool `json:"done,omitempty"`
+// guardRole is the argument by which this program is the guard.
+const guardRole = "guard"
+
+// message is a message of the link to the guard. One of its parts is set. The process that has the path sends orders, the
+// guard the others.
+type message struct {
+	Order *order
+
+	PID  int // the guard's; it is the first message
+	Has  int // the number of the order that the guard has now
+	Beat *Heartbeat
 }
 
-// answer is what the guard answers to an order.
-type answer struct {
-	Heartbeats []Heartbeat `json:"heartbeats,omitempty"`
+// order is what the guard would have to give back.
+type order struct {
+	Number int
+	Name   string
+	State  string // the state file
+	Ours   fileID
+	Theirs fileID
+	// Dir is the socket's directory, and FD the sender's descriptor of it: the guard opens the same.
+	Dir fileID
+	FD  int
+	// Done: all was given back, and the guard ends.
+	Done bool
 }
 
 const (
-	guardFD       = 3 // the guard's end of the pipe, its first file after stderr
-	maxOrder      = 16 << 10
-	maxAnswer     = 4 << 10 // of the guard to an order
+	// guardPatience is how long a guard may take for an answer, and to end.
 	guardPatience = 2 * time.Second
-	// guardStart is how long a guard may take from its start to its first answer: a slow machine
-	// takes seconds to load a program.
+	// guardStart is how long a guard may take from its start to its first message: a slow machine takes seconds to load a
+	// program.
 	guardStart = 30 * time.Second
-	pingEvery  = time.Second
 )
 
 // guard is our side of the guard process.
 type guard struct {
-	cmd   *exec.Cmd
-	fd    int
-	ended chan struct{} // closed when the process has
-
-	pinged time.Time // when it was last asked whether it works
+	link   *companion.Client[message]
+	has    chan int
+	number int // of the last order
 }
 
-// startGuard starts a process that survives what ends us.
-func startGuard(command []string) (*guard, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
+// startGuard starts a process that survives what ends us. It calls heartbeat with each call of the guard through the path
+// that was answered.
+func startGuard(command []string, heartbeat func(Heartbeat)) (*guard, error) {
+	conn, err := companion.Start(guardRole, command, "GOMAXPROCS=1")
 	if err != nil {
+		return nil, err
+	}
+	g := &guard{link: companion.NewClient[message](conn, "guard"), has: make(chan int, 8)}
+	ready := make(chan error, 1)
+	go g.link.Run(func(m *message) {
+		switch {
+		case m.PID != 0:
+			ready <- g.link.Watch(m.PID, guardPatience, guardPatience)
+		case m.Beat != nil:
+			heartbeat(*m.Beat)
+		case m.Has != 0:
+			select {
+			case g.has <- m.Has:
+			default: // nobody waits for it any more
+			}
+		}
+	})
+	select {
+	case err = <-ready:
+	case <-g.link.Done():
+		err = g.link.Err()
+	case <-time.After(guardStart):
+		err = fmt.Errorf("it does not answer within %v", guardStart)
+	}
+	if err != nil {
+		g.link.Kill()
 		return nil, fmt.Errorf("start guard: %w", err)
 	}
-	theirs := os.NewFile(uintptr(fds[1]), "guard")
-	defer theirs.Close()
-	g := &guard{cmd: exec.Command(command[0], command[1:]...), fd: fds[0], ended: make(chan struct{})}
-	g.cmd.Args[0], g.cmd.Dir = "podstep", "/" // so that ps shows whose it is
-	g.cmd.Env = []string{"GOMAXPROCS=1"}
-	g.cmd.ExtraFiles = []*os.File{theirs}
-	g.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	if err := g.cmd.Start(); err != nil {
-		_ = unix.Close(fds[0])
-		return nil, fmt.Errorf("start guard: %w", err)
-	}
-	go func() {
-		_ = g.cmd.Wait()
-		close(g.ended)
-	}()
-	g.wait(guardStart)
-	if _, err := g.ask(order{Ping: true}, -1); err != nil {
-		_ = g.cmd.Process.Kill()
-		<-g.ended
-		g.close()
-		return nil, fmt.Errorf("start guard: %w", err)
-	}
-	g.wait(guardPatience)
 	return g, nil
 }
 
-// wait sets how long the guard has for an answer: a guard that is alive, but does not answer, must not stop us for
-// good.
-func (g *guard) wait(most time.Duration) {
-	t := unix.NsecToTimeval(int64(most))
-	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_RCVTIMEO, &t)
-	_ = unix.SetsockoptTimeval(g.fd, unix.SOL_SOCKET, unix.SO_SNDTIMEO, &t)
+// send sends the guard an order about a place, and returns when the guard has it.
+func (g *guard) send(o order, p *place) error {
+	g.number++
+	o.Number, o.Dir, o.FD = g.number, p.id, p.dir
+	return g.ask(o)
 }
 
-// send sends the guard an order, and returns when the guard has it.
-func (g *guard) send(o order, dir int) error {
-	_, err := g.ask(o, dir)
-	return err
-}
-
-// ask is send for an order whose answer matters.
-func (g *guard) ask(o order, dir int) (a answer, err error) {
-	b, err := json.Marshal(o)
-	if err != nil {
-		return a, fmt.Errorf("notify guard: %w", err)
-	}
-	var rights []byte
-	if !o.Done && !o.Ping {
-		rights = unix.UnixRights(dir)
-	}
-	if err := retry(func() error { return unix.Sendmsg(g.fd, b, rights, nil, unix.MSG_NOSIGNAL) }); err != nil {
-		return a, fmt.Errorf("notify guard: %w", err)
-	}
-	text := make([]byte, maxAnswer)
-	var n int
-	err = retry(func() (err error) { n, err = unix.Read(g.fd, text); return err })
-	if err != nil {
-		return a, fmt.Errorf("notify guard: no answer: %w", err)
-	}
-	if n == 0 {
-		return a, errors.New("notify guard: it ended without an answer")
-	}
-	if err := json.Unmarshal(text[:n], &a); err != nil {
-		return a, fmt.Errorf("notify guard: read its answer: %w", err)
-	}
-	return a, nil
-}
-
-func retry(do func() error) error {
+func (g *guard) ask(o order) error {
+	g.link.Send(message{Order: &o})
+	late := time.After(guardPatience)
 	for {
-		if err := do(); !errors.Is(err, unix.EINTR) {
-			return err
+		select {
+		case has := <-g.has:
+			if has == o.Number {
+				return nil
+			}
+		case <-g.link.Done():
+			return fmt.Errorf("notify guard: %w", g.link.Err())
+		case <-late:
+			return errors.New("notify guard: no answer")
 		}
 	}
 }
 
 // end lets the guard end, with nothing left to give back.
 func (g *guard) end() {
-	if g.send(order{Done: true}, -1) != nil {
+	g.link.Send(message{Order: &order{Done: true}})
+	select {
+	case <-g.link.Done():
+	case <-time.After(guardPatience):
 		// Else it may act on an order that does not hold any more.
-		_ = g.cmd.Process.Kill()
+		g.link.Kill()
+		<-g.link.Done()
 	}
-	<-g.ended
-	_ = unix.Close(g.fd)
 }
 
-// works reports whether the guard answers. It ends a guard that does not. It passes what the guard reports to
-// heartbeat.
-func (g *guard) works(heartbeat func(Heartbeat)) bool {
-	if time.Since(g.pinged) < pingEvery {
-		return true
-	}
-	g.pinged = time.Now()
-	if a, err := g.ask(order{Ping: true}, -1); err == nil {
-		for _, b := range a.Heartbeats {
-			heartbeat(b)
-		}
-		return true
-	}
-	_ = g.cmd.Process.Kill()
-	<-g.ended
-	return false
-}
-
-// close closes our end of a guard that has ended.
-func (g *guard) close() { _ = unix.Close(g.fd) }
+// ended is closed when the guard has ended, also since it was silent.
+func (g *guard) ended() <-chan struct{} { return g.link.Done() }
 
 // Guard is the main function of the guard process. It waits until the process that has the path has ended, gives
 // the path back if that process has not, and returns the exit code.
 func Guard() int {
-	// A person or system that ends podstep often sends the signal to all its processes.
-	signal.Ignore(unix.SIGINT, unix.SIGTERM, unix.SIGHUP, unix.SIGQUIT, unix.SIGPIPE, unix.SIGTSTP, unix.SIGUSR1, unix.SIGUSR2)
-	if _, err := unix.Getpeername(guardFD); err != nil {
-		fmt.Fprintln(os.Stderr, "podstep guard: it is started by podstep attach, not by hand")
+	conn, err := companion.Link()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "podstep guard: podstep attach starts it, not a person")
 		return 2
 	}
-	unix.CloseOnExec(guardFD)
 	companion.Survive(guardScore)
-	w := &watchman{dir: -1, ours: pinned{fd: -1}}
-	var h *heart
-	for {
-		o, dir, err := receive(guardFD)
-		if errors.Is(err, errOrder) {
-			continue // and no answer: then the sender gives up on us
-		}
-		if err != nil {
-			break // podstep has ended
-		}
-		if !o.Ping {
-			h.end()
-			h = nil
-			if !o.Done {
-				w.takeOrder(o, dir)
-			}
-			if !o.Done && o.Ours != (fileID{}) {
-				h = watchPath(o, dir, os.Getppid())
-			}
-		}
-		text, _ := json.Marshal(answer{h.take()})
-		_ = retry(func() error { return unix.Sendmsg(guardFD, text, nil, nil, unix.MSG_NOSIGNAL) })
-		if o.Done {
-			return 0
-		}
+	w := &watchman{link: companion.NewDuplex[message](conn), dir: -1, ours: pinned{fd: -1}}
+	companion.EndIfStuck("a call of the guard", stuckAfter, w.calling.Since)
+	w.link.Send(message{PID: os.Getpid()})
+	if w.serve() {
+		return 0 // and the link ends with this process
 	}
-	h.end()
 	if err := w.giveBack(); err != nil {
 		Report(fmt.Sprintf("the guard could not give %s back, podstep restore tries again: %v", w.Name, err))
 		return 1
@@ -211,66 +150,61 @@ func Guard() int {
 	return 0
 }
 
-// guardScore is the guard's oom_score_adj: the kernel never ends it for want of memory.
-const guardScore = -1000
-
-var (
-	errEnded = errors.New("podstep has ended")
-	errOrder = errors.New("this is no order")
+const (
+	// guardScore is the guard's oom_score_adj: the kernel never ends it for want of memory.
+	guardScore = -1000
+	// stuckAfter is how long the guard may take for a call through the path, and for those that prove that the path is to
+	// blame. Each is bounded by silentAfter.
+	stuckAfter = 4 * silentAfter
 )
 
-// receive reads one order.
-func receive(fd int) (order, int, error) {
-	b, rights := make([]byte, maxOrder), make([]byte, unix.CmsgSpace(4))
-	var n, extra int
-	err := retry(func() (err error) {
-		n, extra, _, _, err = unix.Recvmsg(fd, b, rights, unix.MSG_CMSG_CLOEXEC)
-		return err
-	})
-	if err != nil {
-		return order{}, -1, fmt.Errorf("read order: %w", err)
+// serve takes orders. It returns true when all was given back, and false when the process that has the path has ended.
+func (w *watchman) serve() (done bool) {
+	var h *heart
+	defer func() { h.end() }()
+	for {
+		m, err := w.link.Receive()
+		switch {
+		case err != nil:
+			return false
+		case m.Order == nil:
+			continue
+		case m.Order.Done:
+			return true
+		}
+		h.end()
+		h = nil
+		if err := w.takeOrder(*m.Order); err != nil {
+			Report(fmt.Sprintf("the guard cannot look after %s: %v", m.Order.Name, err))
+			continue // and no answer: then the sender gives up on this process
+		}
+		if w.Ours != (fileID{}) {
+			h = w.watchPath(os.Getppid())
+		}
+		w.link.Send(message{Has: w.Number})
 	}
-	if n == 0 {
-		return order{}, -1, errEnded
-	}
-	dir := rightIn(rights[:extra])
-	o, err := parseOrder(b[:n])
-	if err != nil && dir >= 0 {
-		_ = unix.Close(dir)
-	}
-	return o, dir, err
-}
-
-func parseOrder(b []byte) (order, error) {
-	var o order
-	if err := json.Unmarshal(b, &o); err != nil {
-		return order{}, fmt.Errorf("read order: %w: %w", errOrder, err)
-	}
-	return o, nil
-}
-
-// rightIn returns the file that came along, or -1.
-func rightIn(b []byte) int {
-	messages, err := unix.ParseSocketControlMessage(b)
-	if err != nil || len(messages) == 0 {
-		return -1
-	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) == 0 {
-		return -1
-	}
-	return fds[0]
 }
 
 // watchman is what the guard knows.
 type watchman struct {
 	order
-	dir int
+	link    *companion.Duplex[message]
+	calling companion.Work // of the present heart
+	dir     int
 	// ours is our socket held open: while it is, no other file gets its identity.
 	ours pinned
 }
 
-func (w *watchman) takeOrder(o order, dir int) {
+func (w *watchman) takeOrder(o order) error {
+	// The process that has the path has started this one. If it has died, its number may stand for another.
+	dir, err := unix.Open(fmt.Sprintf("/proc/%d/fd/%d", os.Getppid(), o.FD), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("open its directory: %w", err)
+	}
+	if f, err := statOf(dir); err != nil || f.id != o.Dir {
+		_ = unix.Close(dir)
+		return errors.Join(errors.New("its directory is another one"), err)
+	}
 	w.ours.close()
 	if w.dir >= 0 {
 		_ = unix.Close(w.dir)
@@ -281,10 +215,11 @@ func (w *watchman) takeOrder(o order, dir int) {
 		s, err := p.pin(name)
 		if err == nil && s.id == o.Ours {
 			w.ours = s
-			return
+			return nil
 		}
 		s.close()
 	}
+	return nil
 }
 
 func (w *watchman) place() *place { return &place{dir: w.dir, name: w.Name} }

@@ -9,13 +9,13 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 )
 
 const (
@@ -25,6 +25,8 @@ const (
 	beatEvery   = 500 * time.Millisecond
 	silentAfter = 2 * time.Second
 	fewLate     = 1 // late calls in a row that mean nothing yet
+	// maxAnswer bounds what is read of an answer, in bytes.
+	maxAnswer = 16 << 10
 )
 
 // late counts calls through the path that were not answered in time, in a row.
@@ -48,59 +50,32 @@ func (l *late) add(answered bool, took time.Duration, now time.Time) (tooMany bo
 // heart watches the process that has the path by calls through the path. The calls ask for the runtime's version:
 // no call costs a runtime less.
 type heart struct {
+	w   *watchman
 	dir int
 	// Names in dir: the path, and the runtime's own socket, which has two.
 	path, direct, spare string
-	process             *process
+	process             *companion.Process
 	stop                chan struct{}
-
-	mu    sync.Mutex
-	beats []Heartbeat // since they were last taken
 }
 
 // Heartbeat is a call of the guard through the path that was answered.
 type Heartbeat struct {
-	At   clock.Time    `json:"at"`
-	Took time.Duration `json:"took"`
+	At   clock.Time
+	Took time.Duration
 }
 
-// maxBeats bounds what is kept while nobody asks. As a rule there are two between two questions.
-const maxBeats = 8
-
-// add keeps a heartbeat. If there are too many, it keeps the last ones.
-func (h *heart) add(b Heartbeat) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if len(h.beats) == maxBeats {
-		h.beats = h.beats[1:]
-	}
-	h.beats = append(h.beats, b)
-}
-
-// take returns the heartbeats since its last call. A nil heart has none.
-func (h *heart) take() []Heartbeat {
-	if h == nil {
-		return nil
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	out := h.beats
-	h.beats = nil
-	return out
-}
-
-// watchPath makes the guard look after the path of an order, until the heart is ended.
-func watchPath(o order, dir, pid int) *heart {
-	own, err := unix.FcntlInt(uintptr(dir), unix.F_DUPFD_CLOEXEC, 0)
+// watchPath makes the guard look after the path of its order, which a process has, until the heart is ended.
+func (w *watchman) watchPath(pid int) *heart {
+	own, err := unix.FcntlInt(uintptr(w.dir), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return nil // then its death alone is seen
 	}
-	p, err := openProcess(pid)
+	p, err := companion.OpenProcess(pid)
 	if err != nil {
 		_ = unix.Close(own)
 		return nil
 	}
-	h := &heart{dir: own, path: o.Name, direct: o.Name + suffix, spare: spareDir + "/" + o.Name, process: p, stop: make(chan struct{})}
+	h := &heart{w: w, dir: own, path: w.Name, direct: w.Name + suffix, spare: spareDir + "/" + w.Name, process: p, stop: make(chan struct{})}
 	go h.run()
 	return h
 }
@@ -114,7 +89,7 @@ func (h *heart) end() {
 // run makes calls until the heart is ended, or the process that has the path is.
 func (h *heart) run() {
 	defer unix.Close(h.dir)
-	defer h.process.close()
+	defer h.process.Close()
 	through := h.client(h.path)
 	defer through.CloseIdleConnections()
 	tick := time.NewTicker(beatEvery)
@@ -125,26 +100,38 @@ func (h *heart) run() {
 			return
 		case <-tick.C:
 		}
-		began := time.Now()
-		err := askVersion(through, silentAfter)
-		now := time.Now()
-		tooMany := missed.add(err == nil, now.Sub(began), now)
-		if err == nil {
-			h.add(Heartbeat{clock.Of(now), now.Sub(began)})
+		h.w.calling.Begin()
+		blame := h.beat(through, &missed)
+		h.w.calling.End()
+		if !blame {
 			continue
 		}
-		through.CloseIdleConnections()
-		if !tooMany {
-			continue
-		}
-		if !h.runtimeAnswers() {
-			missed = late{since: time.Now()} // then the process that has the path is not to blame
-			continue
-		}
-		Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.pid, time.Since(missed.since).Round(time.Second), h.path))
-		h.process.kill()
+		Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.PID, time.Since(missed.since).Round(time.Second), h.path))
+		h.process.Kill()
 		return
 	}
+}
+
+// beat makes a call through the path. It reports whether the process that has the path is to blame that the last ones were
+// not answered.
+func (h *heart) beat(through *http2.Transport, missed *late) (blame bool) {
+	began := time.Now()
+	err := askVersion(through, silentAfter)
+	now := time.Now()
+	tooMany := missed.add(err == nil, now.Sub(began), now)
+	if err == nil {
+		h.w.link.Send(message{Beat: &Heartbeat{clock.Of(now), now.Sub(began)}})
+		return false
+	}
+	through.CloseIdleConnections()
+	if !tooMany {
+		return false
+	}
+	if !h.runtimeAnswers() {
+		*missed = late{since: time.Now()}
+		return false
+	}
+	return true
 }
 
 func (h *heart) runtimeAnswers() bool {
@@ -157,12 +144,6 @@ func (h *heart) runtimeAnswers() bool {
 		}
 	}
 	return false
-}
-
-func (p *process) kill() {
-	if raw, err := p.file.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { _ = unix.PidfdSendSignal(int(fd), unix.SIGKILL, nil, 0) })
-	}
 }
 
 // client returns a client that makes calls to a socket in the directory.
@@ -196,7 +177,7 @@ func askVersion(c *http2.Transport, within time.Duration) error {
 		return fmt.Errorf("ask for the runtime's version: %w", err)
 	}
 	defer answer.Body.Close()
-	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxOrder)); err != nil {
+	if _, err := io.Copy(io.Discard, io.LimitReader(answer.Body, maxAnswer)); err != nil {
 		return fmt.Errorf("ask for the runtime's version: %w", err)
 	}
 	return nil

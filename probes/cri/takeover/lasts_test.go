@@ -190,5 +190,5 @@ func (t *Takeover) guardPID() int {
 	if t.guard == nil {
 		return 0
 	}
-	return t.guard.cmd.Process.Pid
+	return t.guard.link.PID()
 }

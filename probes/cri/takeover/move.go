@@ -52,7 +52,7 @@ type mover struct {
 
 func newMover(rt *process, name string, o *Options, note func(what, text string, err error)) *mover {
 	return &mover{
-		runtime: rt, name: name, mixed: speaksMore(rt.pid), o: o, note: note,
+		runtime: rt, name: name, mixed: speaksMore(rt.PID), o: o, note: note,
 		skip: map[uint64]bool{}, old: map[uint64]*Connection{},
 	}
 }

@@ -26,7 +26,7 @@ type Options struct {
 	// call Give.
 	Note func(Note)
 	// Heartbeat, if not nil, is called with each call of the guard through the path that
-	// was answered, up to a second later. It must be quick.
+	// was answered. It must be quick.
 	Heartbeat func(Heartbeat)
 	// Dir is the directory of the states; "" means DefaultDir.
 	Dir string
@@ -56,9 +56,6 @@ func (o *Options) check() error {
 	}
 	if o.Heartbeat == nil {
 		o.Heartbeat = func(Heartbeat) {}
-	}
-	if len(o.GuardCommand) == 0 {
-		o.GuardCommand = []string{"/proc/self/exe", "guard"}
 	}
 	return nil
 }

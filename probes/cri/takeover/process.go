@@ -14,49 +14,19 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
-// process is a process that cannot be mistaken for another one with its number.
-type process struct {
-	pid  int
-	file *os.File // a pidfd
-}
+// process is a process whose connections can be taken.
+type process struct{ *companion.Process }
 
 func openProcess(pid int) (*process, error) {
-	fd, err := unix.PidfdOpen(pid, 0)
+	p, err := companion.OpenProcess(pid)
 	if err != nil {
-		return nil, fmt.Errorf("open process %d: %w", pid, err)
+		return nil, err
 	}
-	// Since 5.10 Linux can open it so at once.
-	if err := unix.SetNonblock(fd, true); err != nil {
-		_ = unix.Close(fd)
-		return nil, fmt.Errorf("open process %d: %w", pid, err)
-	}
-	return &process{pid: pid, file: os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid))}, nil
-}
-
-func (p *process) close() { _ = p.file.Close() }
-
-// ended reports whether the process has ended.
-func (p *process) ended() bool {
-	gone := false
-	if raw, err := p.file.SyscallConn(); err == nil {
-		_ = raw.Control(func(fd uintptr) { gone = readable(int(fd)) })
-	}
-	return gone
-}
-
-// wait returns when the process has ended, or is closed.
-func (p *process) wait() {
-	if raw, err := p.file.SyscallConn(); err == nil {
-		_ = raw.Read(func(fd uintptr) bool { return readable(int(fd)) })
-	}
-}
-
-func readable(fd int) bool {
-	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(polled, 0)
-	return err == nil && n > 0
+	return &process{p}, nil
 }
 
 // end is a duplicate of a process's end of a connection.
@@ -75,10 +45,10 @@ var errNoRight = errors.New("this user may not look into it: run as root, with C
 // connection is there once, also if the process has several descriptors of it. The inodes of other sockets are put
 // into skip; sockets in skip are not looked at again.
 func (p *process) connectionEnds(name string, want func(peer int) bool, skip map[uint64]bool) ([]end, error) {
-	dir := filepath.Join("/proc", strconv.Itoa(p.pid), "fd")
+	dir := filepath.Join("/proc", strconv.Itoa(p.PID), "fd")
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("look at the files of process %d: %w", p.pid, rightOr(err))
+		return nil, fmt.Errorf("look at the files of process %d: %w", p.PID, rightOr(err))
 	}
 	var out []end
 	there := map[uint64]bool{}
@@ -94,7 +64,7 @@ func (p *process) connectionEnds(name string, want func(peer int) bool, skip map
 		fd, err := p.duplicate(number)
 		if errors.Is(err, errNoRight) {
 			closeAll(out)
-			return nil, fmt.Errorf("take a connection of process %d: %w", p.pid, err)
+			return nil, fmt.Errorf("take a connection of process %d: %w", p.PID, err)
 		}
 		if err != nil {
 			continue // closed meanwhile
@@ -119,11 +89,7 @@ func closeAll(ends []end) {
 // duplicate gets a duplicate of a file of the process.
 func (p *process) duplicate(number int) (fd int, err error) {
 	fd = -1
-	raw, err := p.file.SyscallConn()
-	if err != nil {
-		return -1, err
-	}
-	failed := raw.Control(func(own uintptr) { fd, err = unix.PidfdGetfd(int(own), number, 0) })
+	failed := p.Control(func(own int) { fd, err = unix.PidfdGetfd(own, number, 0) })
 	return fd, rightOr(errors.Join(failed, err))
 }
 
@@ -242,7 +208,7 @@ func holds(pid int, name string) (*process, error) {
 	ours, err := p.connectionEnds(name, func(peer int) bool { return peer == os.Getpid() }, map[uint64]bool{})
 	closeAll(ours)
 	if err != nil || len(ours) == 0 {
-		p.close()
+		p.Close()
 		return nil, err
 	}
 	return p, nil

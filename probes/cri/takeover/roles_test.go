@@ -10,6 +10,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // playBlind is a holder to which the kernel reports no events: it lives in a user
@@ -83,21 +85,22 @@ func playIdle([]string) error {
 
 // playWitness is a guard that writes down whether the state was there when it was told to end.
 func playWitness(args []string) error {
-	state := ""
-	for {
-		o, _, err := receive(guardFD)
+	conn, err := companion.Link()
+	if err != nil {
+		return err
+	}
+	link := companion.NewDuplex[message](conn)
+	link.Send(message{PID: os.Getpid()})
+	for state := ""; ; {
+		m, err := link.Receive()
 		if err != nil {
 			return err
 		}
-		if o.Done {
+		if m.Order.Done {
 			_, err := os.Lstat(state)
-			if err := os.WriteFile(args[0], fmt.Append(nil, errors.Is(err, os.ErrNotExist)), 0o600); err != nil {
-				return err
-			}
+			return os.WriteFile(args[0], fmt.Append(nil, errors.Is(err, os.ErrNotExist)), 0o600)
 		}
-		state = o.State
-		if err := unix.Sendmsg(guardFD, []byte("{}"), nil, nil, unix.MSG_NOSIGNAL); err != nil || o.Done {
-			return err
-		}
+		state = m.Order.State
+		link.Send(message{Has: m.Order.Number})
 	}
 }

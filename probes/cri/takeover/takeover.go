@@ -110,10 +110,10 @@ func (t *Takeover) takeFirst(ctx context.Context) error {
 		return errNoSocket
 	}
 	// There is a guard, which removes our files, before there is the first of them.
-	if t.guard, err = startGuard(t.o.GuardCommand); err != nil {
+	if t.guard, err = startGuard(t.o.GuardCommand, t.o.Heartbeat); err != nil {
 		return err
 	}
-	if err := t.guard.send(order{Name: p.name, State: statePath(t.o.Dir, p)}, p.dir); err != nil {
+	if err := t.guard.send(order{Name: p.name, State: statePath(t.o.Dir, p)}, p); err != nil {
 		return err
 	}
 	if err := t.prepare(p); err != nil {
@@ -167,7 +167,7 @@ func (t *Takeover) follow(n *taken) {
 	n.ctx, n.end = context.WithCancel(t.end)
 	if n.runtime != nil {
 		n.moving.Go(func() {
-			n.runtime.wait()
+			n.runtime.Wait()
 			t.requestLook()
 		})
 	}
@@ -197,7 +197,7 @@ func (t *Takeover) takeAt(ctx context.Context, p *place) (*taken, error) {
 	}
 	if err != nil {
 		if n.runtime != nil {
-			n.runtime.close()
+			n.runtime.Close()
 		}
 		n.up.drop()
 		return nil, err
@@ -281,7 +281,7 @@ func (t *Takeover) register(n *taken) error {
 	if t.guard == nil {
 		return errors.New("there is no guard, that would give the path back if podstep died")
 	}
-	return t.guard.send(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place.dir)
+	return t.guard.send(order{Name: n.place.name, State: t.state.path, Ours: n.ours, Theirs: n.theirs.id}, n.place)
 }
 
 // untake gives the path back, and closes what is ours. The caller holds mu.
@@ -305,8 +305,8 @@ func (t *Takeover) untake(ctx context.Context, what string) error {
 	n.in.close(after)
 	t.last = gone{socket: n.theirs.id, what: what}
 	if n.runtime != nil {
-		t.last.pid = n.runtime.pid
-		n.runtime.close()
+		t.last.pid = n.runtime.PID
+		n.runtime.Close()
 	}
 	n.moving.Wait()
 	n.up.drop()
@@ -364,7 +364,7 @@ func (t *Takeover) RuntimePID() int {
 	if t.now == nil || t.now.runtime == nil {
 		return 0
 	}
-	return t.now.runtime.pid
+	return t.now.runtime.PID
 }
 
 // Give gives the path back, and then stops listening. Connections that are being served go on. Only the first call

@@ -126,23 +126,20 @@ func (t *Takeover) guardEnded() <-chan struct{} {
 	if t.guard == nil {
 		return nil
 	}
-	return t.guard.ended
+	return t.guard.ended()
 }
 
 // checkGuard starts another guard if the last one has ended.
 func (t *Takeover) checkGuard() {
 	if t.guard != nil {
 		select {
-		case <-t.guard.ended:
+		case <-t.guard.ended():
 		default:
-			if t.guard.works(t.o.Heartbeat) {
-				return
-			}
+			return
 		}
-		t.guard.close()
 		t.guard = nil
 	}
-	g, err := startGuard(t.o.GuardCommand)
+	g, err := startGuard(t.o.GuardCommand, t.o.Heartbeat)
 	if err == nil {
 		t.guard = g
 		if t.now != nil {
@@ -163,8 +160,8 @@ func (t *Takeover) checkGuard() {
 // checkTaken checks whether the path is still ours, and gives it up where it is not ours to keep.
 func (t *Takeover) checkTaken() {
 	n := t.now
-	if n.runtime != nil && n.runtime.ended() {
-		t.lose(RuntimeGone, fmt.Sprintf("the runtime, process %d, has ended", n.runtime.pid))
+	if n.runtime != nil && n.runtime.Ended() {
+		t.lose(RuntimeGone, fmt.Sprintf("the runtime, process %d, has ended", n.runtime.PID))
 		return
 	}
 	p, err := findPlace(t.root, t.o.Path)
@@ -291,5 +288,5 @@ func (n *taken) pid() int {
 	if n.runtime == nil {
 		return 0
 	}
-	return n.runtime.pid
+	return n.runtime.PID
 }

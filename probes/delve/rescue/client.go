@@ -39,6 +39,9 @@ func Start(ctx context.Context, o Options) (*Client, error) {
 	return c, nil
 }
 
+// endWithin is how long a rescuer may go on after the link has ended, to take the net away.
+const endWithin = 2 * removeWithin
+
 // start starts a rescuer. The caller has mu.
 func (c *Client) start(ctx context.Context) error {
 	conn, err := companion.Start(Role, nil)
@@ -47,7 +50,7 @@ func (c *Client) start(ctx context.Context) error {
 	}
 	ready, reply := make(chan error, 1), make(chan added, 1)
 	var pid int
-	link := companion.NewClient(newLink(conn), "rescuer process")
+	link := companion.NewClient[message](conn, "rescuer process")
 	go link.Run(func(m *message) {
 		switch {
 		case m.Ready != 0:
@@ -71,7 +74,7 @@ func (c *Client) start(ctx context.Context) error {
 		link.Fail()
 		return err
 	}
-	if err := link.Watch(pid); err != nil {
+	if err := link.Watch(pid, companion.SilentAfter, endWithin); err != nil {
 		link.Fail()
 		return err
 	}

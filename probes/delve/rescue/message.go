@@ -1,11 +1,5 @@
 package rescue
 
-import (
-	"net"
-
-	"github.com/podstep/podstep/probes/companion"
-)
-
 // Role is the argument by which this program is the rescuer process.
 const Role = "rescuer"
 
@@ -27,9 +21,6 @@ type message struct {
 	Ready  int // the rescuer's PID
 	Added  *added
 	Failed string
-
-	// Beat shows that the other side works. Both send it.
-	Beat bool
 }
 
 // places are addresses at which there may be breakpoints once they are added.
@@ -44,10 +35,4 @@ type places struct {
 type added struct {
 	Number uint64
 	Err    string
-}
-
-// newLink makes the stream of messages between the debugger process and the rescuer. Neither sends so much that a
-// message is lost.
-func newLink(c net.Conn) *companion.Duplex[message] {
-	return companion.NewDuplex(c, message{Beat: true}, func(int) message { return message{Beat: true} })
 }

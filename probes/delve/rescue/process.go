@@ -53,7 +53,7 @@ func Main() int {
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
 	companion.EndIfStill()
-	r := &rescuer{link: newLink(c)}
+	r := &rescuer{link: companion.NewDuplex[message](c)}
 	first, err := r.link.Receive()
 	if err != nil || first.Options == nil {
 		return 2
@@ -125,8 +125,12 @@ func (r *rescuer) open(o Options) error {
 func (r *rescuer) serve() (left bool) {
 	for {
 		m, err := r.link.Receive()
-		if err != nil || m.Leave {
-			return m.Leave
+		if err != nil {
+			return false
+		}
+		if m.Leave {
+			go r.link.Attend()
+			return true
 		}
 		if m.Add != nil {
 			answer := added{Number: m.Add.Number}

@@ -52,14 +52,15 @@ func Start(ctx context.Context, o Options, command []string, h Handler) (*Client
 	if err != nil {
 		return nil, err
 	}
-	c := &Client{h: h, link: companion.NewClient(newLink(conn), "hold process"), ready: make(chan answer, 1), waiting: map[uint64]chan *armed{}}
+	c := &Client{h: h, link: companion.NewClient[message](conn, "hold process"), ready: make(chan answer, 1), waiting: map[uint64]chan *armed{}}
+	c.link.OnLost = h.Lost
 	go c.run()
 	c.link.Send(message{Options: &o})
 	select {
 	case a := <-c.ready:
 		if err = a.err; err == nil {
 			c.version = a.ready.Go
-			err = c.link.Watch(a.ready.PID)
+			err = c.link.Watch(a.ready.PID, companion.SilentAfter, endWithin)
 		}
 	case <-ctx.Done():
 		err = fmt.Errorf("wait for the hold process: %w", ctx.Err())
@@ -121,8 +122,6 @@ func (c *Client) handle(m *message) {
 		c.h.Refused(*m.Refused)
 	case m.Ended != nil && c.h.Ended != nil:
 		c.h.Ended(*m.Ended)
-	case m.Lost > 0 && c.h.Lost != nil:
-		c.h.Lost(m.Lost)
 	}
 }
 

@@ -116,10 +116,6 @@ type message struct {
 	Held    *Held
 	Refused *Refused
 	Ended   *Ended
-	Lost    int
-
-	// Beat shows that the other side works. Both send it.
-	Beat bool
 }
 
 // arm has the places that are armed from then on. The hold process answers with the number.

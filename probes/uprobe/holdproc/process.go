@@ -50,7 +50,7 @@ func Main() int {
 	debug.SetMemoryLimit(maxMemory)
 	companion.Survive(score)
 	companion.EndIfStill()
-	p := &process{link: newLink(c)}
+	p := &process{link: companion.NewDuplex[message](c)}
 	first, err := p.link.Receive()
 	if err != nil || first.Options == nil {
 		return 2
@@ -61,7 +61,8 @@ func Main() int {
 		return 1
 	}
 	p.link.Send(message{Ready: &ready{os.Getpid(), p.program.Go}})
-	go p.listen()
+	p.link.Heed(endWithin)
+	companion.EndIfStuck("the stop of a thread", hangsAfter, busy.Since)
 	p.serve()
 	p.link.Close()
 	return 0
@@ -94,19 +95,6 @@ func (p *process) serve() {
 		p.do(&m)
 	}
 	p.letAllGo()
-}
-
-// listen ends the link if podstep is silent, and this process if it hangs.
-func (p *process) listen() {
-	for {
-		time.Sleep(companion.BeatEvery / 2)
-		if p.link.Silent() > companion.SilentAfter {
-			p.link.Fail()
-		}
-		if since := busy.Load(); since != 0 && park.Now()-time.Duration(since) > hangsAfter {
-			_ = unix.Kill(os.Getpid(), unix.SIGKILL)
-		}
-	}
 }
 
 func (p *process) do(m *message) {

@@ -17,7 +17,7 @@ func Main() int {
 		fmt.Fprintln(os.Stderr, "podstep hold process: podstep attach starts it, not a person")
 		return 2
 	}
-	l := newLink(c)
+	l := companion.NewDuplex[message](c)
 	l.Send(message{Failed: "goroutines can be held inside a kubelet on amd64 only, and this is " + runtime.GOARCH})
 	l.Close()
 	return 1

@@ -68,8 +68,8 @@ func (t *tracer) start() error {
 	return <-started
 }
 
-// busy is when the handling of a stop began, by park.Now; 0: no stop is being handled.
-var busy atomic.Int64
+// busy is the handling of a stop.
+var busy companion.Work
 
 // trace handles the threads' events until nothing is left to do.
 func (t *tracer) trace() {
@@ -104,8 +104,8 @@ func (t *tracer) programGone() {
 // handle handles one event of a thread.
 func (t *tracer) handle(tid int, status unix.WaitStatus) {
 	began := park.Now()
-	busy.Store(int64(began))
-	defer busy.Store(0)
+	busy.Begin()
+	defer busy.End()
 	if !status.Stopped() {
 		if th := t.threads[tid]; th != nil && th.hold != nil {
 			t.endHold(th.hold, ProgramGone)
