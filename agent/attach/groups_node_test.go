@@ -16,6 +16,7 @@ import (
 	"github.com/moby/sys/mountinfo"
 
 	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 // group is a control group of the test's own.
@@ -108,6 +109,22 @@ func (g *group) limit(bytes int64) {
 		return
 	}
 	g.write("memory.limit_in_bytes", fmt.Sprint(bytes))
+}
+
+// starve makes the kernel end a process for want of memory, and returns when it has.
+func (g *group) starve(pid int) {
+	g.t.Helper()
+	if err := os.WriteFile(fmt.Sprintf("/proc/%d/oom_score_adj", pid), []byte("1000"), 0); err != nil {
+		g.t.Fatal(err) // the kernel is to end it before the process that takes the memory
+	}
+	g.add(pid)
+	g.limit(64 << 20)
+	hog := exec.Command("sh", "-c", `echo $$ >"$0"/cgroup.procs && exec tail /dev/zero`, g.dir)
+	if err := hog.Start(); err != nil {
+		g.t.Fatal(err)
+	}
+	defer func() { _ = hog.Process.Kill(); _ = hog.Wait() }()
+	labtest.Eventually(g.t, "ended for want of memory", func() bool { return strings.ContainsRune("\x00ZX", rune(kubelets.State(pid))) })
 }
 
 // TestFrozen: podstep's control group is frozen, as by docker pause. The relay process and the guard have left it:

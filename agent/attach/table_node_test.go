@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -39,10 +41,15 @@ var (
 		// The rescuer's successor comes before the debugger process dies: ADR 23 has what remains.
 		"delve": {"podstep", "relay", "debugger", "rescuer", "rescuer debugger"},
 	}
-	hows = map[string]syscall.Signal{
-		"kill":  syscall.SIGKILL,
-		"crash": syscall.SIGABRT, // it ends a process as a panic of any goroutine does
-		"stop":  syscall.SIGSTOP, // as if each of its goroutines blocked
+	hows = []string{"kill", "stop", "freeze", "starve"}
+	// mishaps are the places at which a goroutine of a process blocks or panics. All else of the process goes on.
+	mishaps = map[string][]string{
+		"podstep":  {"handle"},
+		"relay":    {"receive", "send", "call"},
+		"guard":    {"receive", "send", "beat"},
+		"hold":     {"receive", "send", "stop"},
+		"debugger": {"receive", "send", "stop"},
+		"rescuer":  {"receive", "send"},
 	}
 	whens = []string{"idle", "calls under way", "pods held"}
 )
@@ -51,14 +58,30 @@ var (
 func faultTable() (out []fault) {
 	for probe, rows := range broken {
 		for _, who := range rows {
-			for how := range hows {
+			how := slices.Clone(hows)
+			for _, place := range mishaps[who] {
+				how = append(how, "block at "+place, "panic at "+place)
+			}
+			for _, how := range how {
 				for _, when := range whens {
-					out = append(out, fault{probe, who, how, when})
+					if f := (fault{probe, who, how, when}); f.can() && strings.Contains(f.String(), os.Getenv("PODSTEP_FAULT")) {
+						out = append(out, f)
+					}
 				}
 			}
 		}
 	}
 	return out
+}
+
+// can reports whether a cell can be tried here. In a frozen group of version 1 no process ends, whoever kills it: what
+// traces the kubelet keeps it. And a thread comes to a stop only where something is armed.
+func (f fault) can() bool {
+	traces := strings.Contains(f.who, "hold") || f.probe == "delve" && f.who != "podstep" && f.who != "relay"
+	_, err := os.Stat("/sys/fs/cgroup/cgroup.controllers")
+	return !(f.how == "freeze" && traces && err != nil) &&
+		!(f.who == "hold" && strings.HasSuffix(f.how, " at stop") && f.when != "pods held") &&
+		!(strings.HasSuffix(f.how, " at call") && f.when == "idle")
 }
 
 // drawFaults returns n random cells, those beside one probe together. No cell comes twice before all have come once.
@@ -73,16 +96,18 @@ func drawFaults(n int) (out []fault) {
 	return out
 }
 
-// faultsDrawn is how many cells are tried; PODSTEP_FAULTS=500 makes the long test.
+// faultsDrawn is how many cells are tried; PODSTEP_FAULTS=500 makes the long test. With PODSTEP_FAULT these are cells whose
+// text has that.
 const faultsDrawn = 24
 
-// TestFaultTable: podstep and each process beside it are killed, crash or hang, alone or with another one, while the
+// TestFaultTable: podstep and each process beside it are killed, run out of memory, panic, are stopped or frozen, or one of
+// their goroutines blocks for ever, alone or with another one, while the
 // kubelet is idle, makes calls, or has pods that are held. The kubelet lives, calls go through the path again, no pod
 // fails, the node stays Ready, podstep says what happened, and nothing is left.
 func TestFaultTable(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
-	b := &breaker{t: t, l: l, kubelet: l.KubeletPID()}
+	b := &breaker{t: t, l: l.WithProgram(labtest.ProgramWithMishaps), kubelet: l.KubeletPID()}
 	faults := drawFaults(times(t, "PODSTEP_FAULTS", faultsDrawn))
 	for i, f := range faults {
 		began := time.Now()
@@ -101,6 +126,7 @@ type breaker struct {
 	kubelet int
 	probe   string
 	a       *attached // nil: none is
+	frozen  *group    // nil: none is
 }
 
 // try makes a fault happen, and returns when all works again. It returns for how long no call was answered.
@@ -224,8 +250,12 @@ func (b *breaker) breakAll(f fault) {
 			b.one("rescuer", was["rescuer"])
 			victim.AwaitTracer(b.t, was["debugger"], was["rescuer"])
 		}
-		if err := syscall.Kill(was[name], hows[f.how]); err != nil {
-			b.t.Fatalf("%v: %v", f, err)
+		b.strike(f.how, was[name])
+	}
+	if b.frozen != nil {
+		labtest.Eventually(b.t, f.String()+": answered: a call through the path", func() bool { return version(b.t.Context(), b.l.State.CRI) == nil })
+		if was["podstep"] == 0 {
+			b.thaw()
 		}
 	}
 	if was["podstep"] != 0 {
@@ -243,14 +273,55 @@ func (b *breaker) breakAll(f fault) {
 	}
 }
 
+// strike makes the fault happen to a process.
+func (b *breaker) strike(how string, pid int) {
+	b.t.Helper()
+	what, place, mishap := strings.Cut(how, " at ")
+	switch {
+	case mishap:
+		dir := fmt.Sprintf("/tmp/podstep-mishaps/%d", pid)
+		b.must(os.MkdirAll(dir, 0o700))
+		b.t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		b.must(os.WriteFile(filepath.Join(dir, place), []byte(what), 0o600))
+	case how == "kill":
+		b.must(syscall.Kill(pid, syscall.SIGKILL))
+	case how == "stop":
+		b.must(syscall.Kill(pid, syscall.SIGSTOP))
+	case how == "freeze":
+		if b.frozen == nil {
+			b.frozen = newGroup(b.t, "freezer")
+		}
+		b.frozen.add(pid)
+		b.frozen.freeze()
+	case how == "starve":
+		newGroup(b.t, "memory").starve(pid)
+	}
+}
+
+func (b *breaker) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// thaw lets what was frozen go on.
+func (b *breaker) thaw() {
+	if b.frozen != nil {
+		b.frozen.thaw()
+		b.frozen = nil
+	}
+}
+
 // recover brings back a podstep that was broken. It leaves none if that is not attached as before.
 func (b *breaker) recover(f fault) {
 	t, l := b.t, b.l
 	t.Helper()
 	names := strings.Fields(f.who)
 	switch {
-	case slices.Contains(names, "podstep") && f.how == "stop":
+	case slices.Contains(names, "podstep") && (f.how == "stop" || f.how == "freeze"):
 		b.a.Signal(syscall.SIGCONT)
+		b.thaw()
 		b.one("relay", 0)
 		b.one("guard", 0)
 		labtest.Eventually(t, f.String()+": attached again", func() bool {
@@ -261,6 +332,9 @@ func (b *breaker) recover(f fault) {
 			b.detach() // the debugger process leaves when podstep is silent
 		}
 	case slices.Contains(names, "podstep"):
+		if strings.HasPrefix(f.how, "block") {
+			b.a.Signal(syscall.SIGKILL) // it does not end by itself
+		}
 		b.a.Wait()
 		labtest.Eventually(t, f.String()+": given back by podstep restore, and nothing is left", func() bool {
 			l.Must("restore")

@@ -3,6 +3,7 @@ package labtest
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"fmt"
 	"os"
 	"os/exec"
@@ -38,6 +39,18 @@ func (l *Lab) WithAgent(socket string) *Lab {
 	return &c
 }
 
+// ProgramWithMishaps is podstep for tests: companion.Mishap makes in it what a test wants.
+const ProgramWithMishaps = "podstep-mishaps"
+
+// WithProgram returns the lab for which another program is podstep attach.
+func (l *Lab) WithProgram(name string) *Lab {
+	c := *l
+	c.attaches = name
+	return &c
+}
+
+func (l *Lab) program() string { return cmp.Or(l.attaches, "podstep") }
+
 // WithGroups returns the lab for which podstep attach starts in control groups, named by their directories.
 func (l *Lab) WithGroups(dirs ...string) *Lab {
 	c := *l
@@ -71,7 +84,7 @@ func (l *Lab) StartAttachTo(pid int, flags ...string) *Attached {
 	l.tb.Helper()
 	receiveHangups()
 	a := &Attached{tb: l.tb, Ready: make(chan struct{}), Ended: make(chan struct{})}
-	a.cmd = l.inGroups(append([]string{Bin(l.tb, "podstep"), "attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...))
+	a.cmd = l.inGroups(append([]string{Bin(l.tb, l.program()), "attach", "--no-tui", "--pid", strconv.Itoa(pid)}, flags...))
 	a.cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
 	a.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	a.cmd.Stderr = a

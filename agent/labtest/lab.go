@@ -40,8 +40,9 @@ type Lab struct {
 	State  labstate.State
 	Client *kubernetes.Clientset
 
-	run    *run
-	groups []string // in which podstep attach starts
+	run      *run
+	groups   []string // in which podstep attach starts
+	attaches string   // the program that is podstep attach; empty: podstep
 }
 
 // run is the podstep-lab process. Tests that share a node share it.

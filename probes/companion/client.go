@@ -11,9 +11,8 @@ import (
 // Client is the side of a link that has started the companion. It keeps the reason why the link has ended.
 type Client[M any] struct {
 	*Duplex[M]
-	who      string
-	done     chan struct{}
-	handling Work
+	who  string
+	done chan struct{}
 
 	mu      sync.Mutex
 	err     error
@@ -42,7 +41,7 @@ func (c *Client[M]) beat() {
 			return
 		case <-tick.C:
 		}
-		since := c.handling.Since()
+		since := c.Handles()
 		if busy.Update(time.Now(), since, since != 0) < 2*BeatEvery {
 			c.put(frame[M]{Beat: true}, true)
 		}
@@ -62,9 +61,8 @@ func (c *Client[M]) Run(handle func(*M)) {
 			c.Fail()
 			return
 		}
-		c.handling.Begin()
+		Mishap("handle")
 		handle(&m)
-		c.handling.End()
 	}
 }
 
@@ -129,7 +127,7 @@ func (c *Client[M]) watch() {
 		c.mu.Lock()
 		most := c.silent
 		c.mu.Unlock()
-		lasts := quiet.Update(time.Now(), c.heard(), c.handling.Since() == 0)
+		lasts := quiet.Update(time.Now(), c.heard(), c.Handles() == 0)
 		if lasts > most/2 {
 			KillStopped(c.PID()) // a companion's own companion may trace it
 		}

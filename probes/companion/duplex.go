@@ -43,6 +43,8 @@ type Duplex[M any] struct {
 	dec  *gob.Decoder
 	sent chan struct{} // closed when nothing is sent any more
 	asks bool          // this side sends the beats
+	// handling is what this side does with what it has received, until it receives again.
+	handling Work
 
 	// OnLost, if not nil, is called by Receive with how many messages of the other side found no room.
 	OnLost func(n int)
@@ -152,6 +154,7 @@ func (l *Duplex[M]) write() {
 	for more := true; more; {
 		var batch []frame[M]
 		batch, more = l.nextBatch()
+		Mishap("send")
 		for i := range batch {
 			if enc.Encode(&batch[i]) != nil {
 				l.Fail()
@@ -207,12 +210,18 @@ func (l *Duplex[M]) Attend() {
 	}
 }
 
-// Silent returns how long ago this side last received something.
+// Silent returns for how long this side has waited for the other one. While it handles a message it does not wait.
 func (l *Duplex[M]) Silent() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.handling.Since() != 0 {
+		return 0
+	}
 	return time.Since(l.last)
 }
+
+// Handles is when this side began to handle the message that it handles, as Work has it; 0: it waits for one.
+func (l *Duplex[M]) Handles() uint64 { return l.handling.Since() }
 
 // heard returns how many frames have come.
 func (l *Duplex[M]) heard() uint64 {
@@ -222,8 +231,10 @@ func (l *Duplex[M]) heard() uint64 {
 }
 
 // Heed is for a companion: it closes the link when the other side is silent. Once the link is closed, by whomever, this
-// process has so long to undo what it has done, and to end; then it is killed.
+// process has so long to undo what it has done, and to end; then it is killed. It is also killed if it does not get done
+// with a message.
 func (l *Duplex[M]) Heed(within time.Duration) {
+	EndIfStuck("a message", SilentAfter, l.Handles)
 	go func() {
 		for !l.isClosed() && l.Silent() <= SilentAfter {
 			time.Sleep(BeatEvery / 2)
@@ -269,14 +280,20 @@ func (l *Duplex[M]) shut(drop bool) {
 func (l *Duplex[M]) Receive() (M, error) {
 	var none M
 	for {
+		l.handling.End()
 		f, err := l.read()
 		l.mu.Lock()
 		l.last = time.Now()
 		l.came++
 		l.mu.Unlock()
-		switch {
-		case err != nil:
+		if err != nil {
 			return none, err
+		}
+		l.handling.Begin()
+		if !l.asks {
+			Mishap("receive")
+		}
+		switch {
 		case f.Beat && !l.asks:
 			l.put(f, true)
 		case f.Lost > 0 && l.OnLost != nil:

@@ -31,7 +31,7 @@ func EndIfStuck(what string, after time.Duration, oldest func() uint64) {
 		for lasts := (Silence{}); ; time.Sleep(BeatEvery / 2) {
 			since := oldest()
 			if lasts.Update(time.Now(), since, since != 0) > after {
-				fmt.Fprintf(os.Stderr, "podstep: a process of podstep's ends itself: %s has taken more than %v\n", what, after)
+				Report(fmt.Sprintf("process %d of podstep's ends itself, since %s has taken more than %v", os.Getpid(), what, after))
 				_ = unix.Kill(os.Getpid(), unix.SIGKILL)
 			}
 		}

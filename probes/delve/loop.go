@@ -9,6 +9,7 @@ import (
 
 	"github.com/go-delve/delve/pkg/version"
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
@@ -130,6 +131,7 @@ func (p *process) handle(hits []hit, at time.Time) error {
 	var records []uprobe.Record
 	p.busy.Begin()
 	defer p.busy.End()
+	companion.Mishap("stop")
 	p.twice.stop()
 	for _, th := range hits {
 		number, step := p.places[th.pc]

@@ -11,6 +11,8 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // Call is one gRPC call of the client.
@@ -54,6 +56,7 @@ type Conn struct {
 	client, runtime net.Conn
 	watcher         Watcher
 	meter           func(Times)
+	unseen          func(error)
 
 	up, down     *pump // client to runtime, runtime to client
 	toRuntime    *output
@@ -86,7 +89,7 @@ type Conn struct {
 // passes as bytes.
 func New(client, runtime net.Conn, w Watcher) *Conn {
 	c := &Conn{
-		client: client, runtime: runtime, watcher: w, meter: func(Times) {}, raw: w == nil,
+		client: client, runtime: runtime, watcher: w, meter: func(Times) {}, unseen: func(error) {}, raw: w == nil,
 		ended: make(chan struct{}), calls: map[uint32]*call{},
 		account: newAccount(), maxFrame: [2]int{minMaxFrame, minMaxFrame},
 	}
@@ -156,6 +159,13 @@ func (c *Conn) Answered() uint64 {
 	return c.replies
 }
 
+// Unseen makes the connection call a function when it stops looking at the calls, with the reason, and passes them as
+// bytes from then on. It must be called before Run.
+func (c *Conn) Unseen(call func(error)) { c.unseen = call }
+
+// Busy is when the relay began to handle what it handles now, as companion.Work has it; 0: it waits for either side.
+func (c *Conn) Busy() uint64 { return companion.Older(c.up.work.Since(), c.down.work.Since()) }
+
 // Close ends the connection now.
 func (c *Conn) Close() error {
 	c.fail(nil)
@@ -190,6 +200,7 @@ func (c *Conn) stopLooking(why error) {
 		c.fail(why)
 		return
 	}
+	c.unseen(why)
 	// A pump that waits for the rest of a frame has to pass on what it has.
 	past := time.Unix(1, 0)
 	c.client.SetReadDeadline(past)  //nolint:errcheck // on a closed connection the read fails by itself

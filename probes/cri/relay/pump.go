@@ -7,6 +7,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // direction is the direction of a pump. It indexes Conn.maxFrame.
@@ -60,6 +62,7 @@ type pump struct {
 
 	headers *headerReader
 	asked   bool // the watcher was asked since the last write
+	work    companion.Work
 
 	// Since the last write: calls whose request passes, and calls whose answer ends.
 	requests, answers []*call
@@ -133,6 +136,7 @@ func (p *pump) forward() error {
 	p.out.writing.Lock()
 	defer p.out.writing.Unlock()
 	p.now = time.Now()
+	p.work.Begin()
 	if !p.conn.isRaw() {
 		if err := p.readFrames(); err != nil {
 			p.conn.stopLooking(err)
@@ -141,12 +145,15 @@ func (p *pump) forward() error {
 	if p.conn.isRaw() {
 		p.passAll()
 	}
-	err := p.write()
+	p.work.End()
+	err := p.write() // which waits for the other side, however long it takes
+	p.work.Begin()
 	p.measure()
 	if p.asked {
 		p.asked = false
 		p.conn.watcher.Passed()
 	}
+	p.work.End()
 	return err
 }
 

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
@@ -24,6 +25,7 @@ type conns struct {
 	kubelet func(pid int) bool
 	see     relay.Watcher // of the kubelet's connections
 	meter   func(relay.Times)
+	unseen  func(error) // of a connection of the kubelet
 
 	mu       sync.Mutex
 	opening  int                  // connections that the runtime is dialled for
@@ -62,6 +64,7 @@ func (s *conns) open(c *net.UnixConn, pid int) (conn *relay.Conn, kubelet bool) 
 		conn = relay.New(c, runtime, see)
 		if kubelet {
 			conn.Measure(s.meter)
+			conn.Unseen(s.unseen)
 		}
 	}
 	s.mu.Lock()
@@ -138,6 +141,16 @@ func (s *conns) calls(of func(kubelet bool) bool) (out []Call) {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Began < out[j].Began })
 	return out
+}
+
+// busy is when the longest handling began of what is handled now; 0: nothing is.
+func (s *conns) busy() (since uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.all {
+		since = companion.Older(since, c.Busy())
+	}
+	return since
 }
 
 // kubeletPID returns the kubelet that came last; 0 if none has.

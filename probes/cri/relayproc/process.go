@@ -42,6 +42,8 @@ type process struct {
 	count *counters
 	door  *net.UnixListener // for podsteps that come back
 
+	looking companion.Work // of keep
+
 	mu      sync.Mutex
 	peer    *peer
 	since   time.Time // when the last peer went
@@ -76,6 +78,10 @@ func Main() int {
 		l.Close()
 		return 1
 	}
+	// Whatever one goroutine waits for: a process that keeps calls back ends, and its guard gives the path back.
+	companion.EndIfStuck("a call", companion.SilentAfter, p.conns.busy)
+	companion.EndIfStuck("a look at podstep", companion.SilentAfter, p.looking.Since)
+	companion.EndIfStuck("a message of podstep", companion.SilentAfter, p.handles)
 	go p.listen()
 	go p.serve(l, os.Getppid(), *first.Options)
 	p.keep()
@@ -94,7 +100,7 @@ func failureOf(err error) *failure {
 // begin takes the path over.
 func (p *process) begin(o Options) error {
 	p.o, p.see, p.count = o, newWatcher(o.Methods, o.Bare), newCounters(o.Known)
-	p.conns = &conns{kubelet: p.isKubelet, see: p.see, meter: p.count.call, dial: p.dial, all: map[*relay.Conn]bool{}}
+	p.conns = &conns{kubelet: p.isKubelet, see: p.see, meter: p.count.call, unseen: p.unseen, dial: p.dial, all: map[*relay.Conn]bool{}}
 	var err error
 	p.taken, err = takeover.Take(context.Background(), takeover.Options{
 		Path: o.Path, Root: o.Root, Dir: o.Dir, ForceAfter: o.ForceAfter, GuardCommand: o.GuardCommand,
@@ -122,6 +128,14 @@ func (p *process) isKubelet(pid int) bool {
 // note passes on what happens to the runtime's socket.
 func (p *process) note(n takeover.Note) {
 	p.report(message{Note: newNote(n)})
+}
+
+// unseen notes that a connection of the kubelet is not looked at any more.
+func (p *process) unseen(why error) {
+	p.note(takeover.Note{
+		What: takeover.ConnectionUnseen, At: time.Now(), Err: why,
+		Text: "podstep passes a connection of the kubelet on as bytes, and sees no calls on it, until the kubelet connects again",
+	})
 }
 
 // report sends a message to podstep, if it is there.
@@ -266,20 +280,37 @@ func (p *process) keep() {
 			return
 		case <-look.C:
 		}
-		p.mu.Lock()
-		me, since := p.peer, p.since
-		p.mu.Unlock()
-		if me != nil {
-			p.attend(me, counts)
-		}
-		switch {
-		case me == nil && time.Since(since) > p.o.Stay:
-			p.leave()
-		case p.o.Unused > 0 && p.unused(&use):
-			why := fmt.Sprintf("the kubelet runs, and has made no call through podstep for %v: it may reach the runtime another way, or hang", p.o.Unused)
-			p.report(message{Unused: why})
-			p.leave()
-		}
+		p.looking.Begin()
+		p.look(counts, &use)
+		p.looking.End()
+	}
+}
+
+// handles is when the present message of podstep came; 0: none is handled.
+func (p *process) handles() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.peer == nil {
+		return 0
+	}
+	return p.peer.Handles()
+}
+
+// look checks whether podstep works, and whether the path is still to be kept.
+func (p *process) look(counts bool, use *companion.Silence) {
+	p.mu.Lock()
+	me, since := p.peer, p.since
+	p.mu.Unlock()
+	if me != nil {
+		p.attend(me, counts)
+	}
+	switch {
+	case me == nil && time.Since(since) > p.o.Stay:
+		p.leave()
+	case p.o.Unused > 0 && p.unused(use):
+		why := fmt.Sprintf("the kubelet runs, and has made no call through podstep for %v: it may reach the runtime another way, or hang", p.o.Unused)
+		p.report(message{Unused: why})
+		p.leave()
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/cri/relay"
 )
 
@@ -61,6 +62,7 @@ func (w *watcher) Wants(method string) bool {
 
 // Request reports the beginning of a call.
 func (w *watcher) Request(c *relay.Call, m []byte) func(context.Context) error {
+	companion.Mishap("call")
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.link == nil {

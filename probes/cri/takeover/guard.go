@@ -144,7 +144,7 @@ func Guard() int {
 		return 0 // and the link ends with this process
 	}
 	if err := w.giveBack(); err != nil {
-		Report(fmt.Sprintf("the guard could not give %s back, podstep restore tries again: %v", w.Name, err))
+		companion.Report(fmt.Sprintf("the guard could not give %s back, podstep restore tries again: %v", w.Name, err))
 		return 1
 	}
 	return 0
@@ -175,7 +175,7 @@ func (w *watchman) serve() (done bool) {
 		h.end()
 		h = nil
 		if err := w.takeOrder(*m.Order); err != nil {
-			Report(fmt.Sprintf("the guard cannot look after %s: %v", m.Order.Name, err))
+			companion.Report(fmt.Sprintf("the guard cannot look after %s: %v", m.Order.Name, err))
 			continue // and no answer: then the sender gives up on this process
 		}
 		if w.Ours != (fileID{}) {

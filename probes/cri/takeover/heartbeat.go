@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"time"
 
@@ -101,12 +100,13 @@ func (h *heart) run() {
 		case <-tick.C:
 		}
 		h.w.calling.Begin()
+		companion.Mishap("beat")
 		blame := h.beat(through, &missed)
 		h.w.calling.End()
 		if !blame {
 			continue
 		}
-		Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.PID, time.Since(missed.since).Round(time.Second), h.path))
+		companion.Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.PID, time.Since(missed.since).Round(time.Second), h.path))
 		h.process.Kill()
 		return
 	}
@@ -181,15 +181,4 @@ func askVersion(c *http2.Transport, within time.Duration) error {
 		return fmt.Errorf("ask for the runtime's version: %w", err)
 	}
 	return nil
-}
-
-// Report writes a line to the kernel's log, which is there when no other log is.
-func Report(text string) {
-	f, err := os.OpenFile("/dev/kmsg", os.O_WRONLY, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	const warning = 4
-	_, _ = fmt.Fprintf(f, "<%d>podstep: %s\n", warning, text)
 }

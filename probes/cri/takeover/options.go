@@ -86,6 +86,8 @@ const (
 	StillMounted = "still-mounted"
 	// ConnectionBusy: a connection of the kubelet cannot be asked to come over yet.
 	ConnectionBusy = "connection-busy"
+	// ConnectionUnseen: the calls on a connection of the kubelet cannot be looked at any more, Err says why.
+	ConnectionUnseen = "connection-unseen"
 	// ConnectionForced: a connection of the kubelet was shut down.
 	ConnectionForced = "connection-forced"
 )

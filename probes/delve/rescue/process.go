@@ -64,6 +64,7 @@ func Main() int {
 		return 1
 	}
 	r.link.Send(message{Ready: os.Getpid()})
+	companion.EndIfStuck("a message", companion.SilentAfter, r.link.Handles)
 	go r.listen()
 	if left := r.serve(); !left {
 		r.awaitEnd()

@@ -106,6 +106,7 @@ func (t *tracer) handle(tid int, status unix.WaitStatus) {
 	began := park.Now()
 	busy.Begin()
 	defer busy.End()
+	companion.Mishap("stop")
 	if !status.Stopped() {
 		if th := t.threads[tid]; th != nil && th.hold != nil {
 			t.endHold(th.hold, ProgramGone)

@@ -1,0 +1,6 @@
+//go:build !mishaps
+
+package companion
+
+// Mishap does nothing: see the one that tests are built with.
+func Mishap(string) {}
