@@ -40,6 +40,11 @@ podstep: ## podstep alone
 	@mkdir -p $(BIN)
 	go build -tags $(TAGS) -o $(BIN)/ ./cmd/podstep
 
+.PHONY: mishaps
+mishaps: ## podstep for tests, in which goroutines block or panic where a test wants it
+	@mkdir -p $(BIN)
+	go build -tags mishaps,$(TAGS) -o $(BIN)/podstep-mishaps ./cmd/podstep
+
 .PHONY: weave
 weave:
 	@mkdir -p $(BIN)
@@ -132,13 +137,13 @@ test-cri: ## the CRI's own validation of the simulated runtime
 	cd lab && $(TEST) -tags critest,$(TAGS) -timeout 20m -v ./simcri/critest
 
 .PHONY: test-node
-test-node: build kubelet crictl dlv tools ## tests on the real node (root; `make node-deps` first)
+test-node: build mishaps kubelet crictl dlv tools ## tests on the real node (root; `make node-deps` first)
 	PODSTEP_BIN=$(OUT) scripts/tests.sh $$(scripts/tests.sh | grep ^node-)
 
 .PHONY: test-long
-test-long: build kubelet ## two hours of the soak, and 500 faults of podstep's processes; CI has some of both (root)
+test-long: build mishaps kubelet ## two hours of the soak, and 500 faults of podstep's processes; CI has some of both (root)
 	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run TestSoak ./soak
-	PODSTEP_BIN=$(OUT) PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestRestartsUnderChurn' ./agent/attach
+	PODSTEP_BIN=$(OUT) PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} PODSTEP_STOPPED_SECONDS=60 $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestStoppedForLong|TestRestartsUnderChurn' ./agent/attach
 
 VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestStreams'
 .PHONY: test-versions
@@ -164,7 +169,7 @@ bench: build kubelet dlv ## measure against peers, in one run (root)
 	PODSTEP_BIN=$(OUT) scripts/bench.sh
 
 # Build tags of tests. Files for sim replace files for node, so there are two sets. All other tags can be set together.
-NODE_TAGS := node,install,critest,bench,harmless,pictures,vm,$(TAGS)
+NODE_TAGS := node,mishaps,install,critest,bench,harmless,pictures,vm,$(TAGS)
 SIM_TAGS := sim,$(TAGS)
 # Vet and staticcheck look at all dependencies anew for each set of tags, so vet gets only the packages with files for sim.
 define MATRIX

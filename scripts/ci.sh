@@ -32,7 +32,7 @@ timed() {
 tests() { for part; do timed "$part" scripts/tests.sh "$part"; done; }
 
 # All other parts need the programs.
-timed build make build kubelet crictl dlv tools || exit 1
+timed build make build mishaps kubelet crictl dlv tools || exit 1
 
 computing() {
 	timed lint make lint

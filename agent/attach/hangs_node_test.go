@@ -166,3 +166,45 @@ func read(t *testing.T, pid int, name string) string {
 	}
 	return string(text)
 }
+
+// stoppedFor is for how long podstep is stopped, in seconds; PODSTEP_STOPPED_SECONDS=60 makes the long test.
+const stoppedFor = 12
+
+// TestStoppedForLong: podstep is stopped while pods are held at a call and inside the kubelet. They go on when their leases
+// end, as others do, and podstep goes on as before.
+func TestStoppedForLong(t *testing.T) {
+	l := shared.For(t)
+	h := labtest.WatchHealth(t, l)
+	a := attach(t, l, "--allow-holds")
+	held := map[string]string{"stopped-call": "cri.CreateContainer", "stopped-inside": "sync.pod"}
+	for pod, at := range held {
+		l.Must("break", "add", "default/"+pod, "--step", at, "--times", "1", "--lease", "10m")
+		l.Create(labtest.TinyPod(pod))
+		untilHeld(l, pod, at)
+	}
+	relay := a.Relays()[0]
+	a.Signal(syscall.SIGSTOP)
+	g := watchPath(t, l)
+	began := time.Now()
+	for pod := range held {
+		l.UntilReady(pod)
+		t.Logf("%s was Ready %v after podstep was stopped", pod, time.Since(began).Round(100*time.Millisecond))
+	}
+	c := labtest.StartChurn(t, l, "stopped", others)
+	time.Sleep(time.Duration(times(t, "PODSTEP_STOPPED_SECONDS", stoppedFor))*time.Second - time.Since(began))
+	c.Until(t, others)
+	a.Signal(syscall.SIGCONT)
+	seen(t, l, "continued")
+	if now := a.Relays(); !slices.Equal(now, []int{relay}) {
+		t.Errorf("the relay processes are %v, and %d has worked all the time", now, relay)
+	}
+	t.Logf("no call through the path was answered for %v at most", g.end().Round(time.Millisecond))
+	for pod := range held {
+		l.Delete(pod)
+		l.UntilGone(pod)
+	}
+	a.End(syscall.SIGTERM)
+	a.left()
+	c.Check(t)
+	h.End(t)
+}

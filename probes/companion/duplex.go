@@ -56,8 +56,8 @@ type Duplex[M any] struct {
 	now    bool
 	lost   int
 	closed bool
-	last   time.Time // when a frame last came
-	came   uint64    // frames
+	last   time.Time // when a beat last came, or this side began to wait after it had been busy for long
+	beats  uint64    // that came
 }
 
 // frame is what goes over a link. One of its parts is set.
@@ -223,11 +223,11 @@ func (l *Duplex[M]) Silent() time.Duration {
 // Handles is when this side began to handle the message that it handles, as Work has it; 0: it waits for one.
 func (l *Duplex[M]) Handles() uint64 { return l.handling.Since() }
 
-// heard returns how many frames have come.
+// heard returns how many beats have come.
 func (l *Duplex[M]) heard() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.came
+	return l.beats
 }
 
 // Heed is for a companion: it closes the link when the other side is silent. Once the link is closed, by whomever, this
@@ -280,16 +280,15 @@ func (l *Duplex[M]) shut(drop bool) {
 func (l *Duplex[M]) Receive() (M, error) {
 	var none M
 	for {
-		l.handling.End()
+		l.await()
 		f, err := l.read()
-		l.mu.Lock()
-		l.last = time.Now()
-		l.came++
-		l.mu.Unlock()
 		if err != nil {
 			return none, err
 		}
 		l.handling.Begin()
+		if f.Beat {
+			l.beaten()
+		}
 		if !l.asks {
 			Mishap("receive")
 		}
@@ -302,6 +301,25 @@ func (l *Duplex[M]) Receive() (M, error) {
 			return *f.Message, nil
 		}
 	}
+}
+
+// await notes that this side waits for the other one.
+func (l *Duplex[M]) await() {
+	since := l.handling.Since()
+	l.handling.End()
+	if since != 0 && Lasts(since) > BeatEvery {
+		l.mu.Lock()
+		l.last = time.Now() // the other side may have sent what is there only now
+		l.mu.Unlock()
+	}
+}
+
+// beaten notes that the other side works. Other messages show no such thing: any goroutine may have sent them.
+func (l *Duplex[M]) beaten() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.last = time.Now()
+	l.beats++
 }
 
 func (l *Duplex[M]) read() (f frame[M], err error) {

@@ -3,6 +3,8 @@ package companion
 import (
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
@@ -56,6 +58,22 @@ func (p *Process) Wait() {
 	if raw, err := p.file.SyscallConn(); err == nil {
 		_ = raw.Read(func(fd uintptr) bool { return readable(int(fd)) })
 	}
+}
+
+// Killed reports whether a process was killed and is still there, as in a frozen control group of version 1, or while it
+// waits for a device. It does nothing any more: the signal comes before all that it could do.
+func Killed(pid int) bool {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	for line := range strings.Lines(string(text)) {
+		name, mask, _ := strings.Cut(strings.TrimSpace(line), ":")
+		if name != "SigPnd" && name != "ShdPnd" {
+			continue
+		}
+		if pending, err := strconv.ParseUint(strings.TrimSpace(mask), 16, 64); err == nil && pending&(1<<(unix.SIGKILL-1)) != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func readable(fd int) bool {

@@ -23,6 +23,9 @@ func (w *Work) End() { w.since.Store(0) }
 // Since is when the work began: a number that is higher for later work, and 0 for none.
 func (w *Work) Since() uint64 { return uint64(w.since.Load()) }
 
+// Lasts returns for how long work lasts that began then.
+func Lasts(since uint64) time.Duration { return time.Since(started) - time.Duration(since) }
+
 // EndIfStuck kills this process when the oldest work of some goroutine has taken so long that the goroutine is taken to
 // wait for ever. Whoever watches this process then does what is to be done if it dies. oldest returns the Since of the
 // oldest work.

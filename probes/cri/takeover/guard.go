@@ -267,6 +267,9 @@ func (w *watchman) claim() (*stateFile, error) {
 		var s *stateFile
 		s, err = lockState(w.State, 0)
 		var held *servedError
+		if errors.As(err, &held) && companion.Killed(held.pid) {
+			return nil, nil // the state stays locked until that process has gone
+		}
 		if err == nil || !errors.As(err, &held) {
 			if errors.Is(err, os.ErrNotExist) {
 				err = nil // removed by somebody; our names may still be there

@@ -108,7 +108,22 @@ func (h *heart) run() {
 		}
 		companion.Report(fmt.Sprintf("process %d let no call through to the runtime for %v: it is ended, and the runtime gets %s back", h.process.PID, time.Since(missed.since).Round(time.Second), h.path))
 		h.process.Kill()
+		h.awaitEnd()
 		return
+	}
+}
+
+// killWithin is how long the guard waits for the end of a process that it has killed.
+const killWithin = time.Second
+
+// awaitEnd waits for the end of the process that was killed, with which the link ends. One that stays does nothing any
+// more, so the guard does not wait for it.
+func (h *heart) awaitEnd() {
+	for end := time.Now().Add(killWithin); !h.process.Ended(); time.Sleep(killWithin / 100) {
+		if time.Now().After(end) {
+			h.w.link.Fail()
+			return
+		}
 	}
 }
 

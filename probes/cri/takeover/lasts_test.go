@@ -171,16 +171,18 @@ func TestIntruder(t *testing.T) {
 	}
 }
 
-// TestGuardRestarts: a guard that dies is replaced by one that does its work.
+// TestGuardRestarts: a guard that dies, or is stopped, is replaced by one that does its work.
 func TestGuardRestarts(t *testing.T) {
-	s := newSetup(t)
-	play(t, "echo", s.path)
-	tk := s.take(t)
-	first := tk.guardPID()
-	must(t, unix.Kill(first, unix.SIGKILL))
-	s.notes.wait(t, GuardRestarted)
-	if second := tk.guardPID(); second == first || second == 0 {
-		t.Errorf("the guard was process %d and is %d", first, second)
+	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
+		s := newSetup(t)
+		play(t, "echo", s.path)
+		tk := s.take(t)
+		first := tk.guardPID()
+		must(t, unix.Kill(first, sig))
+		s.notes.wait(t, GuardRestarted)
+		if second := tk.guardPID(); second == first || second == 0 {
+			t.Errorf("after %v the guard was process %d and is %d", sig, first, second)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // Restored is a takeover that was found, and what was done about it.
@@ -70,6 +72,8 @@ func restoreState(path string) (Restored, bool) {
 	f, err := lockState(path, 0)
 	var held *servedError
 	switch {
+	case errors.As(err, &held) && companion.Killed(held.pid):
+		return restoreKilled(path), true
 	case errors.As(err, &held):
 		r.PID, r.Living = held.pid, true
 		if held.name != "" {
@@ -108,6 +112,34 @@ func restoreState(path string) (Restored, bool) {
 	}
 	r.did("forgot the takeover of process " + fmt.Sprint(s.PID))
 	return r, true
+}
+
+// restoreKilled gives back what a process has that was killed and is still there. Its state stays locked.
+func restoreKilled(path string) Restored {
+	r := Restored{Socket: path, Done: []string{}}
+	b, err := os.ReadFile(path)
+	if err != nil {
+		r.failed(err)
+		return r
+	}
+	s, err := parseState(b)
+	if err != nil {
+		r.failed(err)
+		return r
+	}
+	r.Socket, r.PID = s.Path, s.PID
+	p, err := s.place()
+	if err != nil {
+		r.failed(err)
+		return r
+	}
+	defer p.close()
+	did, err := p.giveBack(s.Ours, s.Theirs)
+	r.did(did...)
+	if err != nil {
+		r.failed(err)
+	}
+	return r
 }
 
 func (r *Restored) did(what ...string) { r.Done = append(r.Done, what...) }

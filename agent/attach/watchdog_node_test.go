@@ -1,0 +1,147 @@
+//go:build node
+
+package attach_test
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes/kubelets"
+)
+
+// systemd is what a unit with WatchdogSec= gives a kubelet: the socket for its reports, and how often they must come.
+type systemd struct {
+	t       *testing.T
+	dir     string
+	mu      sync.Mutex
+	last    time.Time
+	longest time.Duration
+	reports int
+}
+
+// watchKubelet returns a systemd, and the program that it starts as the kubelet.
+func watchKubelet(t *testing.T) (s *systemd, kubelet string) {
+	t.Helper()
+	// A socket in a test's TempDir would have a name too long for the kernel.
+	dir, err := os.MkdirTemp("", "notify")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	s = &systemd{t: t, dir: dir}
+	c, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: filepath.Join(dir, "notify"), Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	go func() {
+		for b := make([]byte, 4096); ; {
+			n, err := c.Read(b)
+			if err != nil {
+				return
+			}
+			if strings.Contains(string(b[:n]), "WATCHDOG=1") {
+				s.report(time.Now())
+			}
+		}
+	}()
+	kubelet = filepath.Join(dir, "kubelet")
+	script := fmt.Sprintf("#!/bin/sh\nexec env NOTIFY_SOCKET=%[1]s/notify WATCHDOG_USEC=$(cat %[1]s/usec) %[2]s/kubelet \"$@\"\n", dir, os.Getenv("PODSTEP_BIN"))
+	if err := os.WriteFile(kubelet, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return s, kubelet
+}
+
+// within sets how often the next kubelet has to report.
+func (s *systemd) within(d time.Duration) {
+	s.t.Helper()
+	if err := os.WriteFile(filepath.Join(s.dir, "usec"), fmt.Append(nil, d.Microseconds()), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *systemd) report(now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.reports > 0 {
+		s.longest = max(s.longest, now.Sub(s.last))
+	}
+	s.reports, s.last = s.reports+1, now
+}
+
+func (s *systemd) count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.reports
+}
+
+// since returns how many reports came since the last call, and the longest time between two.
+func (s *systemd) since() (reports int, longest time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	reports, longest = s.reports, s.longest
+	s.reports, s.longest = 0, 0
+	return reports, longest
+}
+
+// TestWatchdog: systemd waits for a kubelet's reports. They come while pods are held inside the kubelet, at the runtime and
+// by Delve. Where the time is too short for a stop of the whole kubelet, Delve does not begin.
+func TestWatchdog(t *testing.T) {
+	const long, short = 12 * time.Second, 4 * time.Second
+	s, kubelet := watchKubelet(t)
+	s.within(long)
+	l := labtest.Start(t, "--kubelet", kubelet, "--restart-kubelet")
+	h := labtest.WatchHealth(t, l)
+	if got := kubelets.Watchdog(l.KubeletPID()); got != long {
+		t.Fatalf("the kubelet is to report within %v, want %v", got, long)
+	}
+	for name, attach := range map[string]func() *attached{
+		"uprobe": func() *attached { return attach(t, l, "--allow-holds") },
+		"delve":  func() *attached { return attachDelve(t, l, "--allow-holds") },
+	} {
+		s.since()
+		a := attach()
+		for _, at := range []string{"sync.volumes", "cri.StartContainer"} {
+			pod := name + "-" + strings.ToLower(strings.ReplaceAll(at, ".", "-"))
+			l.Must("break", "add", "default/"+pod, "--step", at, "--times", "1", "--lease", "2m")
+			l.Create(labtest.TinyPod(pod))
+			untilHeld(l, pod, at)
+			before := s.count()
+			labtest.Eventually(t, "two reports while a pod is held", func() bool { return s.count() >= before+2 })
+			l.Must("continue", pod)
+			l.UntilReady(pod)
+			l.Delete(pod)
+			l.UntilGone(pod)
+		}
+		a.End(syscall.SIGTERM)
+		a.left()
+		reports, longest := s.since()
+		if longest > long {
+			t.Errorf("beside %s no report came for %v: systemd would have restarted the kubelet", name, longest)
+		}
+		t.Logf("beside %s: %d reports, %v apart at most", name, reports, longest.Round(time.Millisecond))
+	}
+	h.End(t)
+
+	s.within(short)
+	before := l.KubeletPID()
+	kill(t, before)
+	labtest.Eventually(t, "another kubelet, with another time", func() bool { return l.KubeletPID() != before && kubelets.Watchdog(l.KubeletPID()) == short })
+	a := attach(t, l, "--probe", "cri,api,delve", "--risk-the-kubelet", "--allow-holds")
+	const want = "systemd restarts a kubelet that it has not heard from for 4s (WatchdogSec= of its unit)"
+	labtest.Eventually(t, "printed: "+want, func() bool { return strings.Contains(a.Printed(), want) })
+	if all := a.Debuggers(); len(all) > 0 {
+		t.Errorf("these debugger processes are there: %v", all)
+	}
+	a.End(syscall.SIGTERM)
+	a.left()
+}

@@ -1,0 +1,66 @@
+package companion
+
+import (
+	"net"
+	"testing"
+	"time"
+)
+
+type word struct{ Text string }
+
+// TestBeats: a side works if the goroutine works that receives: what its other goroutines send shows nothing.
+func TestBeats(t *testing.T) {
+	for name, blocks := range map[string]bool{"it receives": false, "it does not get done with a message": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			near, far := net.Pipe()
+			c, l := NewClient[word](near, "companion"), NewDuplex[word](far)
+			defer c.Fail()
+			defer l.Fail()
+			go c.Run(func(*word) {})
+			c.Send(word{"work"})
+			if m, err := l.Receive(); m.Text != "work" || err != nil {
+				t.Fatalf("received %v, %v", m, err)
+			}
+			if !blocks {
+				go l.Attend()
+			}
+			quiet := Silence{}
+			for began := time.Now(); time.Since(began) < 6*BeatEvery; time.Sleep(BeatEvery / 5) {
+				l.Send(word{"news"})
+				quiet.Update(time.Now(), c.heard(), true)
+			}
+			if blocks != (c.heard() == 0) {
+				t.Errorf("%d beats were answered", c.heard())
+			}
+			if since := l.Handles(); blocks != (since != 0) {
+				t.Errorf("it handles a message: %v", since)
+			}
+			if blocks && l.Silent() != 0 {
+				t.Error("it takes the other side for silent, and does not receive itself")
+			}
+		})
+	}
+}
+
+// TestLost: a side that does not read gets what there is room for, and then the number of what there was none for.
+func TestLost(t *testing.T) {
+	near, far := net.Pipe()
+	one, other := NewDuplex[word](near), NewDuplex[word](far)
+	const many = 3 * maxQueued
+	lost, came := 0, 0
+	other.OnLost = func(n int) { lost += n; other.Fail() } // that is the end of a batch
+	for range many {
+		one.Send(word{"a"})
+	}
+	defer one.Fail()
+	for {
+		if _, err := other.Receive(); err != nil {
+			break
+		}
+		came++
+	}
+	if lost < maxQueued || came+lost > many {
+		t.Errorf("%d messages came and %d were lost of %d", came, lost, many)
+	}
+}
