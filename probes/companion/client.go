@@ -127,7 +127,7 @@ func (c *Client[M]) watch() {
 		c.mu.Lock()
 		most := c.silent
 		c.mu.Unlock()
-		lasts := quiet.Update(time.Now(), c.heard(), c.Handles() == 0)
+		lasts := quiet.Update(time.Now(), c.answers(), c.Handles() == 0)
 		if lasts > most/2 {
 			KillStopped(c.PID()) // a companion's own companion may trace it
 		}

@@ -223,8 +223,8 @@ func (l *Duplex[M]) Silent() time.Duration {
 // Handles is when this side began to handle the message that it handles, as Work has it; 0: it waits for one.
 func (l *Duplex[M]) Handles() uint64 { return l.handling.Since() }
 
-// heard returns how many beats have come.
-func (l *Duplex[M]) heard() uint64 {
+// answers returns how many beats have come.
+func (l *Duplex[M]) answers() uint64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.beats

@@ -28,10 +28,10 @@ func TestBeats(t *testing.T) {
 			quiet := Silence{}
 			for began := time.Now(); time.Since(began) < 6*BeatEvery; time.Sleep(BeatEvery / 5) {
 				l.Send(word{"news"})
-				quiet.Update(time.Now(), c.heard(), true)
+				quiet.Update(time.Now(), c.answers(), true)
 			}
-			if blocks != (c.heard() == 0) {
-				t.Errorf("%d beats were answered", c.heard())
+			if blocks != (c.answers() == 0) {
+				t.Errorf("%d beats were answered", c.answers())
 			}
 			if since := l.Handles(); blocks != (since != 0) {
 				t.Errorf("it handles a message: %v", since)

@@ -11,8 +11,6 @@ import (
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
-
-	"github.com/podstep/podstep/probes/companion"
 )
 
 // Call is one gRPC call of the client.
@@ -163,8 +161,9 @@ func (c *Conn) Answered() uint64 {
 // bytes from then on. It must be called before Run.
 func (c *Conn) Unseen(call func(error)) { c.unseen = call }
 
-// Busy is when the relay began to handle what it handles now, as companion.Work has it; 0: it waits for either side.
-func (c *Conn) Busy() uint64 { return companion.Older(c.up.work.Since(), c.down.work.Since()) }
+// Busy returns, for each direction, when the relay began to handle what it handles now, in nanoseconds since 1970; 0: it
+// waits for either side.
+func (c *Conn) Busy() [2]int64 { return [2]int64{c.up.busy.Load(), c.down.busy.Load()} }
 
 // Close ends the connection now.
 func (c *Conn) Close() error {

@@ -6,9 +6,8 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync/atomic"
 	"time"
-
-	"github.com/podstep/podstep/probes/companion"
 )
 
 // direction is the direction of a pump. It indexes Conn.maxFrame.
@@ -61,8 +60,8 @@ type pump struct {
 	from, upTo int
 
 	headers *headerReader
-	asked   bool // the watcher was asked since the last write
-	work    companion.Work
+	asked   bool         // the watcher was asked since the last write
+	busy    atomic.Int64 // when the handling of what is there began, in nanoseconds since 1970; 0: the pump waits
 
 	// Since the last write: calls whose request passes, and calls whose answer ends.
 	requests, answers []*call
@@ -136,7 +135,7 @@ func (p *pump) forward() error {
 	p.out.writing.Lock()
 	defer p.out.writing.Unlock()
 	p.now = time.Now()
-	p.work.Begin()
+	p.busy.Store(p.now.UnixNano())
 	if !p.conn.isRaw() {
 		if err := p.readFrames(); err != nil {
 			p.conn.stopLooking(err)
@@ -145,15 +144,15 @@ func (p *pump) forward() error {
 	if p.conn.isRaw() {
 		p.passAll()
 	}
-	p.work.End()
+	p.busy.Store(0)
 	err := p.write() // which waits for the other side, however long it takes
-	p.work.Begin()
+	p.busy.Store(p.now.UnixNano())
 	p.measure()
 	if p.asked {
 		p.asked = false
 		p.conn.watcher.Passed()
 	}
-	p.work.End()
+	p.busy.Store(0)
 	return err
 }
 

@@ -148,7 +148,9 @@ func (s *conns) busy() (since uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.all {
-		since = companion.Older(since, c.Busy())
+		for _, began := range c.Busy() {
+			since = companion.Older(since, uint64(began))
+		}
 	}
 	return since
 }

@@ -259,24 +259,16 @@ func (p *place) dropUnserved() error {
 	return p.unlink(p.backup())
 }
 
-// claim locks the state. If another podstep, or a restore, has it by now, the work is theirs.
+// claim locks the state. If another podstep, or a restore, has it by now, the work is theirs. A process that was killed and
+// stays keeps the lock, and does nothing with it: then there is no state to be removed.
 func (w *watchman) claim() (*stateFile, error) {
-	const tries, pitch = 100, 10 * time.Millisecond
-	var err error
-	for range tries {
-		var s *stateFile
-		s, err = lockState(w.State, 0)
-		var held *servedError
-		if errors.As(err, &held) && companion.Killed(held.pid) {
-			return nil, nil // the state stays locked until that process has gone
-		}
-		if err == nil || !errors.As(err, &held) {
-			if errors.Is(err, os.ErrNotExist) {
-				err = nil // removed by somebody; our names may still be there
-			}
-			return s, err
-		}
-		time.Sleep(pitch)
+	s, err := lockStateSoon(w.State)
+	var held *servedError
+	switch {
+	case errors.Is(err, os.ErrNotExist): // removed by somebody; our names may still be there
+		return nil, nil
+	case errors.As(err, &held) && companion.Killed(held.pid):
+		return nil, nil
 	}
-	return nil, err
+	return s, err
 }

@@ -71,6 +71,9 @@ func restoreState(path string) (Restored, bool) {
 	r := Restored{Socket: path, Done: []string{}}
 	f, err := lockState(path, 0)
 	var held *servedError
+	if errors.As(err, &held) && companion.Killed(held.pid) {
+		f, err = lockStateSoon(path)
+	}
 	switch {
 	case errors.As(err, &held) && companion.Killed(held.pid):
 		return restoreKilled(path), true

@@ -105,6 +105,20 @@ func lockState(path string, flags int) (*stateFile, error) {
 	}
 }
 
+// lockStateSoon locks a state file that another process may be about to give up: one that was killed has its files for a
+// moment.
+func lockStateSoon(path string) (s *stateFile, err error) {
+	const tries, pitch = 100, 10 * time.Millisecond
+	for range tries {
+		var held *servedError
+		if s, err = lockState(path, 0); !errors.As(err, &held) {
+			break
+		}
+		time.Sleep(pitch)
+	}
+	return s, err
+}
+
 // current reports whether the open file still has its name.
 func (s *stateFile) current() bool {
 	own, err := s.f.Stat()
