@@ -157,8 +157,8 @@ func (c *Conn) Answered() uint64 {
 	return c.replies
 }
 
-// Unseen makes the connection call a function when it stops looking at the calls, with the reason, and passes them as
-// bytes from then on. It must be called before Run.
+// Unseen makes the connection call a function when it stops looking at the calls, with the reason: it passes them as bytes
+// from then on, or ends if it cannot. The function must be quick. Unseen must be called before Run.
 func (c *Conn) Unseen(call func(error)) { c.unseen = call }
 
 // Busy returns, for each direction, when the relay began to handle what it handles now, in nanoseconds since 1970; 0: it
@@ -195,11 +195,13 @@ func (c *Conn) fail(err error) {
 func (c *Conn) stopLooking(why error) {
 	why = fmt.Errorf("read HTTP/2: %w", why)
 	ends, ok := c.loseSight(why)
+	if fault := (*PanicError)(nil); ok || errors.As(why, &fault) {
+		c.unseen(why)
+	}
 	if !ok {
 		c.fail(why)
 		return
 	}
-	c.unseen(why)
 	// A pump that waits for the rest of a frame has to pass on what it has.
 	past := time.Unix(1, 0)
 	c.client.SetReadDeadline(past)  //nolint:errcheck // on a closed connection the read fails by itself

@@ -185,11 +185,16 @@ func (p *pump) passAll() {
 	p.start, p.hello = p.end, 0
 }
 
+// PanicError is why a connection is no longer looked at after a fault of the relay's or the watcher's own.
+type PanicError struct{ Text string }
+
+func (e *PanicError) Error() string { return "panic: " + e.Text }
+
 // readFrames looks at each whole frame. Wrong bytes, or an error of our own, must not break the connection.
 func (p *pump) readFrames() (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("panic: %v", r)
+			err = &PanicError{fmt.Sprint(r)}
 		}
 	}()
 	if !p.spoke {

@@ -130,8 +130,14 @@ func (p *process) note(n takeover.Note) {
 	p.report(message{Note: newNote(n)})
 }
 
-// unseen notes that a connection of the kubelet is not looked at any more.
+// unseen notes that a connection of the kubelet is not looked at any more. If that is the fault of this process, the next
+// call may meet it again, and fail: then the kubelet gets its path back.
 func (p *process) unseen(why error) {
+	if fault := (*relay.PanicError)(nil); errors.As(why, &fault) {
+		p.report(message{Unused: "podstep failed to look at a call of the kubelet"})
+		p.leave()
+		return
+	}
 	p.note(takeover.Note{
 		What: takeover.ConnectionUnseen, At: time.Now(), Err: why,
 		Text: "podstep passes a connection of the kubelet on as bytes, and sees no calls on it, until the kubelet connects again",
