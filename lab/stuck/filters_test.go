@@ -14,7 +14,7 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes/fake"
 	fwk "k8s.io/kube-scheduler/framework"
-	"k8s.io/kubernetes/pkg/scheduler/apis/config"
+	scheduling "k8s.io/kubernetes/pkg/scheduler/apis/config"
 	"k8s.io/kubernetes/pkg/scheduler/apis/config/testing/defaults"
 	"k8s.io/kubernetes/pkg/scheduler/backend/cache"
 	"k8s.io/kubernetes/pkg/scheduler/framework"
@@ -166,18 +166,20 @@ func (m *made) framework(t *testing.T, ctx context.Context) (framework.Framework
 			return p, err
 		}
 	}
-	set := config.PluginSet{}
+	set := scheduling.PluginSet{}
 	for _, name := range covered {
-		set.Enabled = append(set.Enabled, config.Plugin{Name: name})
+		set.Enabled = append(set.Enabled, scheduling.Plugin{Name: name})
 	}
-	pre := config.PluginSet{}
+	pre := scheduling.PluginSet{}
 	for _, p := range set.Enabled {
 		if p.Name != "NodeUnschedulable" && p.Name != "NodeName" && p.Name != "TaintToleration" {
 			pre.Enabled = append(pre.Enabled, p)
 		}
 	}
-	one := func(name string) config.PluginSet { return config.PluginSet{Enabled: []config.Plugin{{Name: name}}} }
-	profile := &config.KubeSchedulerProfile{SchedulerName: "made", PluginConfig: defaults.PluginConfigsV1, Plugins: &config.Plugins{
+	one := func(name string) scheduling.PluginSet {
+		return scheduling.PluginSet{Enabled: []scheduling.Plugin{{Name: name}}}
+	}
+	profile := &scheduling.KubeSchedulerProfile{SchedulerName: "made", PluginConfig: defaults.PluginConfigsV1, Plugins: &scheduling.Plugins{
 		PreFilter: pre, Filter: set, QueueSort: one("PrioritySort"), Bind: one("DefaultBinder"),
 	}}
 	client := fake.NewClientset(m.objects...)
