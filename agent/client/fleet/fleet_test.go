@@ -112,7 +112,20 @@ func TestFloodEnds(t *testing.T) {
 	defer f.Close()
 	until(t, f, func(all []Status) bool { return all[0].State == Live })
 	a.become(t, "working")
+	seen, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case a.news <- struct{}{}:
+			case <-seen:
+				return
+			}
+		}
+	}()
 	until(t, f, func(all []Status) bool { return all[0].State == Flooding })
+	close(seen)
+	<-ended
 	until(t, f, func(all []Status) bool { return all[0].State == Live && podState(&all[0]) == "working" })
 }
 
