@@ -112,7 +112,7 @@ func Nearest(version string) (*Table, error) {
 	near := all[len(all)-1]
 	if m := numbered.FindStringSubmatch(version); m != nil {
 		n, _ := strconv.Atoi(m[1])
-		near = min(max(n, all[0]), near)
+		near = slices.MinFunc(all, func(a, b int) int { return max(a-n, n-a) - max(b-n, n-b) })
 	}
 	t, err := For("v1." + strconv.Itoa(near))
 	if err != nil {
