@@ -86,7 +86,8 @@ func (f fault) can() bool {
 
 // passed are the cells with freezes and mishaps that have passed on a real node.
 var passed = []string{
-	"freeze relay", "block relay at call", "panic relay at call", "panic relay at send", "panic relay at receive",
+	"freeze relay", "freeze relay guard", "starve podstep", "starve podstep guard", "starve relay guard", "starve debugger",
+	"block podstep at handle", "block rescuer at receive", "block debugger at send", "block relay at call", "panic relay at call", "panic relay at send", "panic relay at receive",
 	"block guard at beat", "block guard at send", "block guard at receive", "panic guard at receive",
 	"block hold at send", "block hold at receive", "panic hold at receive",
 }
