@@ -35,11 +35,12 @@ var rooms = []room{
 	{name: "walk", at: []string{"docs/tours", "tui/tours"}, uses: []string{"catalogue"}},
 	{name: "editor", at: []string{"agent/dap"}, uses: []string{"catalogue", "event", "story", "client", "why"}},
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
-	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen"}},
+	{name: "labstate", at: []string{"agent/labstate"}},
+	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate"}},
 	{name: "release", at: []string{"release"}},
 	{name: "explore", at: []string{"lab/explore", "lab/faults"}, uses: []string{"catalogue", "event", "api", "client", "why"}},
-	{name: "lab", at: []string{"lab", "agent/labstate"}, uses: []string{"catalogue", "hook", "api", "client", "agent", "explore"}},
-	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "lab"}},
+	{name: "lab", at: []string{"lab"}, uses: []string{"catalogue", "hook", "api", "client", "agent", "explore", "labstate"}},
+	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "labstate"}},
 }
 
 // forTests are packages that tests import, and programs never.

@@ -110,8 +110,8 @@ func (a *app) attach() *cobra.Command {
   sudo podstep break add default/web --step cri.RunPodSandbox`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if len(a.sockets) > 1 {
-				return usagef("podstep attach serves an agent at one socket, and --socket names %d; name one", len(a.sockets))
+			if len(a.agents) > 1 {
+				return usagef("podstep attach serves an agent at one socket, and --socket names %d; name one", len(a.agents))
 			}
 			return a.attachTo(cmd.Context(), &flags, &ui)
 		},

@@ -121,7 +121,7 @@ func (a *app) connectTo(ctx context.Context, arg string, flags *connectFlags, ui
 		c.Close()
 		return fmt.Errorf("the agent on node %s only looks; leave out --allow-holds, or let its DaemonSet hold pods (allowHolds: true)", v.node)
 	}
-	a.at, o.Pod = c.Place, &tui.PodName{Namespace: v.namespace, Name: v.pod}
+	a.where, o.Pod = a.with(c.Place), &tui.PodName{Namespace: v.namespace, Name: v.pod}
 	a.addSources(&o)
 	return a.show(ctx, session.NewLive(c), o)
 }

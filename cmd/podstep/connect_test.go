@@ -235,6 +235,39 @@ func TestNodeFlag(t *testing.T) {
 	}
 }
 
+// TestAllNodes: --all-nodes names the agents of a cluster as --socket names those of this machine, one or several.
+func TestAllNodes(t *testing.T) {
+	c := newFakeCluster(t)
+	code, _, errs := runPlain(c, "pods", "--all-nodes")
+	if code != exitFailed || !strings.Contains(errs, "no pod of podstep is ready in this cluster") {
+		t.Errorf("without an agent: exit code %d, %s", code, errs)
+	}
+	c.add("daemon", "node-1", nil)
+	for _, args := range []string{"pods", "version", "stack web"} {
+		code, out, errs := runPlain(c, append(strings.Fields(args), "--all-nodes")...)
+		if strings.Contains(errs, "no agent") || args != "stack web" && (code != exitDone || strings.Contains(out, "NODE")) {
+			t.Errorf("with one agent, %s: exit code %d, %s, %s", args, code, out, errs)
+		}
+	}
+	c.add("other", "node-2", nil)
+	for args, want := range map[string]string{
+		"pods":                          "node-2",
+		"pods --node node-2":            "web",
+		"version --node node-2":         "v0.0.9 at node node-2",
+		"holds":                         "node-1",
+		"continue --all":                "shop/db-0 goes on",
+		"compare web web --node node-1": "web",
+	} {
+		code, out, errs := runPlain(c, append(strings.Fields(args), "--all-nodes")...)
+		if code != exitDone || !strings.Contains(out, want) {
+			t.Errorf("%s: exit code %d, %s, %s; want %s", args, code, out, errs, want)
+		}
+	}
+	if code, _, errs := runPlain(c, "break", "ls", "--all-nodes"); code != exitUsage || !strings.Contains(errs, "choose it with --node") {
+		t.Errorf("what is about one node: exit code %d, %s", code, errs)
+	}
+}
+
 func runPlain(c *fakeCluster, args ...string) (int, string, string) {
 	var out, errs bytes.Buffer
 	code := run(c.t.Context(), append([]string{"podstep", "--kubeconfig", c.kubeconfig}, args...), &out, &errs)

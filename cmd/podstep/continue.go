@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -53,19 +54,19 @@ and prints which. Breakpoints stay. podstep holds takes the same and only lists.
 }
 
 func (a *app) printReleased(ctx context.Context, req *agentpb.ContinueRequest, mine bool, out *format) error {
-	released, err := a.letGoOn(ctx, req, mine)
-	if err != nil {
-		return err
+	released, failed := a.letGoOn(ctx, req, mine)
+	if failed != nil && len(released) == 0 {
+		return failed
 	}
 	data := newHoldsJSON(released)
-	err = out.print(a.out, data, func(w io.Writer) {
+	err := out.print(a.out, data, func(w io.Writer) {
 		for _, h := range data {
 			fmt.Fprintf(w, "%s goes on from %s of %s\n", words.Clean(lines.FullName(&h.Pod)), words.Clean(h.On), words.Clean(h.Step))
 		}
 	})
 	switch {
 	case err != nil || len(data) > 0:
-		return err
+		return cmp.Or(err, failed)
 	case req.All:
 		a.printNoneHeld(req.Pods, req.Step != "" || mine)
 		return nil
@@ -86,13 +87,12 @@ func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest, mine bo
 	}
 	var mu sync.Mutex
 	err = a.onEach(ctx, false, func(ctx context.Context, _ string, c *client.Client) error {
-		own := proto.CloneOf(req)
-		if mine {
-			var err error
-			if own.Uid, err = myUser(c.About()); err != nil {
-				return err
-			}
+		uid, err := userIf(mine, c.About())
+		if err != nil {
+			return err
 		}
+		own := proto.CloneOf(req)
+		own.Uid = uid
 		answer, err := c.Continue(ctx, own)
 		mu.Lock()
 		defer mu.Unlock()

@@ -18,6 +18,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent/agenttest"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/kubeapi/apitest"
 )
 
@@ -44,7 +45,7 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	c := &fakeCluster{t: t, agent: newFakeAgent(), user: "ada", socket: filepath.Join(t.TempDir(), "a")}
 	agenttest.Serve(t, c.agent, c.socket)
 	c.exec = &apitest.Exec{Run: func(pod string, command []string, in io.Reader, out, errOut io.Writer) int {
-		a := &app{where: &where{socket: c.socket}}
+		a := &app{where: (&where{}).with(client.At(c.socket))}
 		if err := a.joinAgent(t.Context(), in, out); err != nil {
 			fmt.Fprintln(errOut, "podstep:", err)
 			return exitFailed

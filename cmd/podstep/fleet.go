@@ -28,7 +28,7 @@ func (f socketFlag) Set(text string) error {
 	if err != nil {
 		return err
 	}
-	for _, other := range f.where.sockets {
+	for _, other := range f.where.agents {
 		switch {
 		case other.Place.String() == n.Place.String():
 			return errors.New("it is given twice")
@@ -36,31 +36,23 @@ func (f socketFlag) Set(text string) error {
 			return fmt.Errorf("%s is given that name already", other.Place)
 		}
 	}
-	f.where.sockets = append(f.where.sockets, n)
-	f.where.socket, _ = client.SocketOf(f.where.sockets[0].Place)
+	f.where.agents = append(f.where.agents, n)
 	return nil
 }
 
 // nodes returns the ways to the agents that the command line names, or the usual one.
 func (a *app) nodes() ([]fleet.Node, error) {
-	if len(a.sockets) > 1 {
-		return a.sockets, nil
-	}
 	place, err := a.place()
-	if err != nil {
-		return nil, err
+	if err != nil || len(a.agents) > 0 {
+		return a.agents, err
 	}
-	n := fleet.Node{Place: place}
-	if len(a.sockets) > 0 {
-		n.Name = a.sockets[0].Name
-	}
-	return []fleet.Node{n}, nil
+	return []fleet.Node{{Place: place}}, nil
 }
 
 // chosen returns the nodes that the command is about: all, or the one of --node.
 func (a *app) chosen(ctx context.Context) ([]fleet.Node, error) {
 	all, err := a.nodes()
-	if err != nil || a.node == "" || len(a.sockets) == 0 {
+	if err != nil || a.node == "" || len(a.agents) == 0 {
 		return all, err
 	}
 	if i := slices.IndexFunc(all, func(n fleet.Node) bool { return n.Name == a.node }); i >= 0 {
@@ -89,15 +81,14 @@ func namesOf[T any](answers []fleet.Answer[T]) (names []string) {
 
 // useOne makes the one node that the command is about the only one that is named, for commands that pass its socket on.
 func (a *app) useOne(ctx context.Context) error {
-	if len(a.sockets) == 0 {
+	if len(a.agents) == 0 {
 		return nil
 	}
 	n, err := a.one(ctx)
 	if err != nil {
 		return err
 	}
-	a.socket, _ = client.SocketOf(n.Place)
-	a.sockets = []fleet.Node{n}
+	a.where = a.with(n.Place)
 	return nil
 }
 
@@ -108,7 +99,7 @@ func (a *app) one(ctx context.Context) (fleet.Node, error) {
 		return fleet.Node{}, err
 	}
 	if len(nodes) > 1 {
-		return fleet.Node{}, usagef("--socket names %d nodes, and this command is about one; choose it with --node NAME", len(nodes))
+		return fleet.Node{}, usagef("%d nodes are named, and this command is about one; choose it with --node NAME", len(nodes))
 	}
 	return nodes[0], nil
 }
@@ -184,7 +175,7 @@ func onlyOne[T any](answers []fleet.Answer[T], sel *agentpb.PodSelector, has fun
 	return 0, fmt.Errorf("no pod %s on the %d nodes; podstep pods shows all", sel.Written(), len(answers))
 }
 
-// errors of nodes that did not answer are printed, and end the command with an error, if the others did.
+// printUnanswered prints the errors of nodes that did not answer, and returns the error with which the command then ends.
 func (a *app) printUnanswered(names []string, errs []error) error {
 	failed := false
 	for i, err := range errs {

@@ -57,8 +57,12 @@ func (f *heldFlags) selector(args []string) (*agentpb.PodSelector, error) {
 	return sel, err
 }
 
-// myUser returns the user as whom the agent sees this podstep.
-func myUser(about *agentpb.InfoResponse) (*uint32, error) {
+// userIf returns the user whose holds are meant: with mine the one as whom the agent sees this podstep, else nil, which is
+// anybody.
+func userIf(mine bool, about *agentpb.InfoResponse) (*uint32, error) {
+	if !mine {
+		return nil, nil
+	}
 	if about.GetYou() == nil {
 		return nil, errors.New("this agent does not say as whom it sees you, so --mine selects nothing; name the pods")
 	}
@@ -130,13 +134,12 @@ func (a *app) printHolds(ctx context.Context, req *agentpb.ListHoldsRequest, min
 
 // askHolds asks the agent of a node for its holds, the oldest first.
 func askHolds(ctx context.Context, node string, r *client.Reader, req *agentpb.ListHoldsRequest, mine bool) ([]nodeHold, error) {
-	own := proto.CloneOf(req)
-	if mine {
-		var err error
-		if own.Uid, err = myUser(r.About()); err != nil {
-			return nil, err
-		}
+	uid, err := userIf(mine, r.About())
+	if err != nil {
+		return nil, err
 	}
+	own := proto.CloneOf(req)
+	own.Uid = uid
 	answer, err := r.ListHolds(ctx, own)
 	you, out := r.About().GetYou(), []nodeHold{}
 	for _, h := range answer.GetHolds() {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/podstep/podstep/agent/client/fleet"
+	"github.com/podstep/podstep/agent/labstate"
 	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
@@ -51,8 +52,10 @@ containers are real too.`,
 				return err
 			}
 			return node.RunLab(cmd.Context(), args, a.err, func(ended <-chan struct{}) error {
-				a.socket, a.sockets, o.Lab = filepath.Join(dir, "agent.sock"), labSockets(dir, flags.nodes), true
-				o.LabEnded = ended
+				if a.agents, err = labAgents(dir); err != nil {
+					return err
+				}
+				o.Lab, o.LabEnded = true, ended
 				return a.live(cmd.Context(), &ui, o)
 			})
 		},
@@ -70,18 +73,14 @@ containers are real too.`,
 	return cmd
 }
 
-// labSockets returns the nodes of a lab with several: the agents of all but the first one have their names in their
-// sockets.
-func labSockets(dir string, count int) []fleet.Node {
-	if count < 2 {
-		return nil
+// labAgents returns the agents of the nodes of a lab that runs.
+func labAgents(dir string) ([]fleet.Node, error) {
+	lab, err := labstate.Read(dir)
+	var out []fleet.Node
+	for _, n := range lab.Nodes {
+		out = append(out, fleet.Socket(n.Name, n.Agent))
 	}
-	all := []fleet.Node{fleet.Socket("node-1", filepath.Join(dir, "agent.sock"))}
-	for n := 2; n <= count; n++ {
-		name := fmt.Sprintf("node-%d", n)
-		all = append(all, fleet.Socket(name, filepath.Join(dir, "agent-"+name+".sock")))
-	}
-	return all
+	return out, err
 }
 
 // handedOn are the flags that podstep-lab has, too.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/agenttest"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/mcp"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 )
@@ -225,7 +226,7 @@ func TestComparisonInPages(t *testing.T) {
 func TestSameJSON(t *testing.T) {
 	sealed(t)
 	socket := serveFake(t)
-	live := newAssistant(t, &app{where: &where{socket: socket}}, &mcpFlags{})
+	live := newAssistant(t, &app{where: (&where{}).with(client.At(socket))}, &mcpFlags{})
 	recorded := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
 	for _, x := range []struct {
 		from *assistant

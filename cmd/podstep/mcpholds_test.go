@@ -16,6 +16,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/agenttest"
+	"github.com/podstep/podstep/agent/client"
 )
 
 // holdingAgent is an agent that keeps holds. Somebody else holds shop/db-0 from the beginning.
@@ -85,7 +86,7 @@ func TestHolding(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	f := newHoldingAgent()
 	agenttest.Serve(t, f, filepath.Join(dir, "agent"))
-	a := newAssistant(t, &app{where: &where{socket: filepath.Join(dir, "agent")}}, &mcpFlags{holds: true})
+	a := newAssistant(t, &app{where: (&where{}).with(client.At(filepath.Join(dir, "agent")))}, &mcpFlags{holds: true})
 	if got := a.InitializeResult(); got.ServerInfo.Name != "podstep-holds" || !strings.Contains(got.Instructions, "These stop a pod for at most 30s; ask the person") {
 		t.Errorf("the server is %+v: %s", got.ServerInfo, got.Instructions)
 	}
@@ -129,7 +130,7 @@ func TestHolding(t *testing.T) {
 func TestHoldsNeedLeave(t *testing.T) {
 	sealed(t)
 	for _, allowed := range []bool{false, true} {
-		a := newAssistant(t, &app{where: &where{socket: filepath.Join(t.TempDir(), "none")}}, &mcpFlags{holds: allowed})
+		a := newAssistant(t, &app{where: (&where{}).with(client.At(filepath.Join(t.TempDir(), "none")))}, &mcpFlags{holds: allowed})
 		tools, err := a.ListTools(t.Context(), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -167,7 +168,7 @@ func TestHoldsEnd(t *testing.T) {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	agenttest.Serve(t, newHoldingAgent(), filepath.Join(dir, "agent"))
-	h := &oncallHolds{app: &app{where: &where{socket: filepath.Join(dir, "agent")}}, own: map[uint32]bool{}}
+	h := &oncallHolds{app: &app{where: (&where{}).with(client.At(filepath.Join(dir, "agent")))}, own: map[uint32]bool{}}
 	c, err := h.dial(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -3,6 +3,8 @@ package main
 import (
 	"strings"
 	"testing"
+
+	"github.com/podstep/podstep/agent/client"
 )
 
 // TestQuestions asks what people on call ask. The facts that answer each question must be in the results of one tool.
@@ -10,7 +12,7 @@ func TestQuestions(t *testing.T) {
 	sealed(t)
 	woven := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{wovenFile}})
 	both := newAssistant(t, &app{where: &where{}}, &mcpFlags{files: []string{attachedFile, wovenFile}})
-	live := newAssistant(t, &app{where: &where{socket: serveFake(t)}}, &mcpFlags{})
+	live := newAssistant(t, &app{where: (&where{}).with(client.At(serveFake(t)))}, &mcpFlags{})
 	type args = map[string]any
 	for _, x := range []struct {
 		question string

@@ -25,6 +25,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/canary"
+	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/kubeapi/apitest"
 )
 
@@ -65,7 +66,7 @@ func newSweep(t *testing.T) *sweep {
 	}
 	s.api = apitest.Start(t, s.objects())
 	s.writeConfig(t, func(*api.Config) {})
-	s.app = &app{where: &where{socket: s.path("a.sock")}}
+	s.app = &app{where: (&where{}).with(client.At(s.path("a.sock")))}
 	return s
 }
 
@@ -120,7 +121,7 @@ func (s *sweep) writeConfig(t *testing.T, change func(*api.Config)) {
 // serveAgent serves an agent that keeps the names of the requests.
 func (s *sweep) serveAgent(t *testing.T, a agentpb.AgentServer) (stop func()) {
 	t.Helper()
-	l, err := net.Listen("unix", s.app.socket)
+	l, err := net.Listen("unix", s.app.socketOrDefault())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -284,10 +285,10 @@ func TestNothingOfThisMachine(t *testing.T) {
 		{"all answer", func() func() { return s.serveAgent(t, &oncallAgent{newFakeAgent()}) }, nil},
 		{"there is no agent", func() func() { return func() {} }, []string{"pods", "trace", "compare"}},
 		{"the socket is a file", func() func() {
-			if err := os.WriteFile(s.app.socket, nil, 0o600); err != nil {
+			if err := os.WriteFile(s.app.socketOrDefault(), nil, 0o600); err != nil {
 				t.Fatal(err)
 			}
-			return func() { os.Remove(s.app.socket) }
+			return func() { os.Remove(s.app.socketOrDefault()) }
 		}, []string{"pods", "trace", "compare"}},
 		{"the API server refuses", func() func() {
 			for _, p := range []string{"/api/v1/pods", "/api/v1/namespaces/default/pods/leaky", "/api/v1/namespaces/default/events", "/api/v1/nodes"} {

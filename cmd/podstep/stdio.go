@@ -33,7 +33,7 @@ func (a *app) joinAgent(ctx context.Context, in io.Reader, out io.Writer) error 
 	if a.elsewhere() {
 		return usagef("agent-stdio joins an agent of this machine; leave out --node and --ssh")
 	}
-	conn, err := client.At(a.socket).Connect(ctx)
+	conn, err := client.At(a.socketOrDefault()).Connect(ctx)
 	if err != nil {
 		return err
 	}

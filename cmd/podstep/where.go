@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
@@ -21,13 +20,11 @@ import (
 
 // where says where the agent is, and which cluster is meant. All commands share its flags.
 type where struct {
-	socket, node, ssh   string
-	sockets             []fleet.Node // that the command line names; socket is the path of the first one
+	// agents are those that --socket or --all-nodes names, or that a command has found.
+	agents              []fleet.Node
+	node, ssh           string
 	allNodes            bool
 	kubeconfig, context string
-
-	// at is where the agent is if that is known without these; or nil.
-	at client.Place
 
 	once  sync.Once
 	found client.Place // set by once
@@ -49,23 +46,19 @@ func (w *where) addTo(root *cobra.Command) {
 
 // with returns the same with the agent at a place.
 func (w *where) with(at client.Place) *where {
-	out := &where{kubeconfig: w.kubeconfig, context: w.context, at: at}
-	out.socket, _ = client.SocketOf(at)
-	return out
+	return &where{kubeconfig: w.kubeconfig, context: w.context, agents: []fleet.Node{{Place: at}}}
 }
 
 // named reports whether a certain agent is meant, and not one that may be here.
-func (w *where) named() bool {
-	return w.socket != "" || len(w.sockets) > 0 || w.elsewhere() || w.at != nil
-}
+func (w *where) named() bool { return len(w.agents) > 0 || w.elsewhere() }
 
 // elsewhere reports whether the agent is on another machine.
 func (w *where) elsewhere() bool {
-	if w.at != nil {
-		_, here := client.SocketOf(w.at)
+	if len(w.agents) > 0 {
+		_, here := client.SocketOf(w.agents[0].Place)
 		return !here
 	}
-	return w.node != "" && len(w.sockets) == 0 || w.ssh != ""
+	return w.node != "" || w.ssh != ""
 }
 
 // findAllNodes looks for the agents of --all-nodes. From then on they are named as if by --socket.
@@ -73,36 +66,35 @@ func (w *where) findAllNodes(ctx context.Context) error {
 	switch {
 	case !w.allNodes:
 		return nil
-	case w.socket != "" || w.ssh != "":
+	case len(w.agents) > 0 || w.ssh != "":
 		return usagef("--all-nodes names the agents of a cluster, and --socket and --ssh name others; give one of them")
 	}
 	c, _, err := w.cluster("")
 	if err != nil {
 		return err
 	}
-	agents, err := c.Agents(ctx, "")
+	all, err := c.Agents(ctx, "")
 	if err != nil {
 		return err
 	}
-	seen := map[string]bool{}
-	for _, a := range agents {
-		if a.Ready && !seen[a.Node] {
-			seen[a.Node] = true
-			w.sockets = append(w.sockets, fleet.Node{Name: a.Node, Place: c.OnNode(a.Node)})
+	var nodes []string
+	for _, a := range all {
+		if a.Ready {
+			nodes = append(nodes, a.Node)
 		}
 	}
-	if len(w.sockets) == 0 {
-		return errors.New("no pod of podstep is ready in this cluster: the chart puts one on each node, and podstep connect POD makes one for a while")
+	slices.Sort(nodes)
+	for _, node := range slices.Compact(nodes) {
+		w.agents = append(w.agents, fleet.Node{Name: node, Place: c.OnNode(node)})
 	}
-	slices.SortFunc(w.sockets, func(a, b fleet.Node) int { return strings.Compare(a.Name, b.Name) })
-	if len(w.sockets) == 1 {
-		w.at = w.sockets[0].Place
+	if len(w.agents) == 0 {
+		return errors.New("no pod of podstep is ready in this cluster: the chart puts one on each node, and podstep connect POD makes one for a while")
 	}
 	return nil
 }
 
 // several reports whether the agents of several nodes are meant.
-func (w *where) several() bool { return len(w.sockets) > 1 && w.node == "" }
+func (w *where) several() bool { return len(w.agents) > 1 && w.node == "" }
 
 // place returns the place of the agent. It is the same each time: by it a second connection is made as the first one was.
 func (w *where) place() (client.Place, error) {
@@ -112,20 +104,20 @@ func (w *where) place() (client.Place, error) {
 
 func (w *where) find() (client.Place, error) {
 	switch {
-	case w.at != nil:
-		return w.at, nil
-	case w.ssh != "" && (w.node != "" || w.socket != ""):
+	case w.ssh != "" && (w.node != "" || len(w.agents) > 0):
 		return nil, usagef("--ssh names an agent, and so do --socket and --node; give one of them")
 	case w.ssh != "":
 		return far.BySSH(w.ssh)
-	case w.node != "" && len(w.sockets) == 0:
+	case len(w.agents) > 0:
+		return w.agents[0].Place, nil
+	case w.node != "":
 		c, _, err := w.cluster("")
 		if err != nil {
 			return nil, err
 		}
 		return c.OnNode(w.node), nil
 	}
-	return client.At(w.socket), nil
+	return client.At(""), nil
 }
 
 // cluster returns the cluster of the kubeconfig, and the namespace that is current there. A user who may not list the pods
@@ -146,8 +138,10 @@ func (w *where) cluster(agents string) (*far.Cluster, string, error) {
 
 // socketOrDefault returns the socket at which podstep serves an agent of its own.
 func (w *where) socketOrDefault() string {
-	if w.socket != "" {
-		return w.socket
+	if len(w.agents) > 0 {
+		if path, here := client.SocketOf(w.agents[0].Place); here {
+			return path
+		}
 	}
 	return client.DefaultSocket()
 }
