@@ -3860,7 +3860,7 @@ type HoldInfo struct {
 	Seq uint64 `protobuf:"varint,18,opt,name=seq,proto3" json:"seq,omitempty"`
 	// place is the line at which the pod is held, if it is held inside the step.
 	Place *StackFrame `protobuf:"bytes,19,opt,name=place,proto3" json:"place,omitempty"`
-	// message is that of the request, without what may not be shown.
+	// message is the message of the request; the agent has taken out what may not be shown.
 	Message       string `protobuf:"bytes,20,opt,name=message,proto3" json:"message,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -46,7 +46,7 @@ func (c *Cluster) isOrphan(ctx context.Context, a *Agent) bool {
 	return a.Ready && time.Since(a.made) > settles && c.unused(ctx, a)
 }
 
-// unused reports whether an agent says that it has no client but the one who asks.
+// unused reports whether an agent has no other client than this podstep, by its own count.
 func (c *Cluster) unused(ctx context.Context, a *Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()

@@ -96,8 +96,8 @@ takes the same and lets the pods go.`,
 	return cmd
 }
 
-// nodeHold is a hold on a node, whose name is empty if there is one node only. you says that its user is that of this
-// podstep.
+// nodeHold is a hold on a node, whose name is empty if there is one node only. you says that the user of this podstep asked
+// for it.
 type nodeHold struct {
 	node string
 	you  bool

@@ -52,7 +52,7 @@ func ListenAPI(t *Table, target string, files Files) (*Server, error) {
 		proxy: &httputil.ReverseProxy{
 			Rewrite:       func(r *httputil.ProxyRequest) { r.SetURL(to) },
 			Transport:     &http.Transport{TLSClientConfig: config.client, ForceAttemptHTTP2: true},
-			FlushInterval: -1, // a watch has to be passed on at once
+			FlushInterval: -1, // the kubelet waits for the events of its watches
 		},
 	}
 	s.server = &http.Server{Handler: s, TLSConfig: config.server}

@@ -276,7 +276,7 @@ func (c *Case) unmetLabels(k *reckoning) (out []string) {
 		return out
 	}
 	terms := a.NodeAffinity.RequiredDuringSchedulingIgnoredDuringExecution.NodeSelectorTerms
-	if len(terms) != 1 { // one of several has to be met
+	if len(terms) != 1 { // a node fits if it meets one of them
 		return out
 	}
 	for _, e := range terms[0].MatchExpressions {

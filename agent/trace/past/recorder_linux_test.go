@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
@@ -259,7 +260,7 @@ func TestDiskFull(t *testing.T) {
 	a.call(time.Second, 1, 1, 0) // its end comes while the disk is full
 	a.call(time.Second, 2, 2, 0) // its end comes later
 	recorded(t, r, a)
-	time.Sleep(2 * blockTimeOfWriter) // until the writer has written the block
+	await(t, "both calls are on the disk", func() bool { return onDisk(dir, agentpb.Kind_ENTER) == 2 })
 	d.set(0)
 	a.noisy(2000)
 	a.happens(2*time.Second, &agentpb.Event{Kind: agentpb.Kind_EXIT, Step: 1, Pod: 1, Span: 1})
@@ -290,7 +291,25 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
-const blockTimeOfWriter = writeEvery
+// onDisk returns how many events of a kind a directory has now; a segment that is being written may have no whole header yet.
+func onDisk(dir string, kind agentpb.Kind) (n int) {
+	r, err := Open(dir, Choice{})
+	if err != nil {
+		return 0
+	}
+	defer r.Close()
+	for {
+		b, err := r.Next()
+		if err != nil {
+			return n
+		}
+		for _, raw := range b.Events {
+			if head, err := wire.ReadHeader(raw); err == nil && head.Kind == kind {
+				n++
+			}
+		}
+	}
+}
 
 // TestHang: a disk that does not answer holds up neither the events, nor the statistics, nor the end.
 func TestHang(t *testing.T) {
