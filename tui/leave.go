@@ -37,7 +37,7 @@ func (m *Model) quitNow() tea.Cmd {
 
 // askLeave returns the question, which names what ends with the program; nil if nothing does.
 func (m *Model) askLeave() *leaving {
-	lab, held := m.labRuns(), m.ownHeld()
+	lab, held := m.opts.labRuns(), m.ownHeld()
 	if !lab && len(held) == 0 {
 		return nil
 	}
@@ -67,13 +67,13 @@ func (m *Model) askLeave() *leaving {
 	return d
 }
 
-// labRuns reports whether the node ends with the screen, and still runs.
-func (m *Model) labRuns() bool {
-	if !m.opts.Lab {
+// labRuns reports whether there is a lab that ends with the screen, and still runs.
+func (o *Options) labRuns() bool {
+	if !o.Lab {
 		return false
 	}
 	select {
-	case <-m.opts.LabEnded:
+	case <-o.LabEnded:
 		return false
 	default:
 		return true

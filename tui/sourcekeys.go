@@ -64,11 +64,7 @@ func (s *Sources) filterBy() {
 }
 
 func (s *Sources) switchLang() {
-	if s.opts.Lang == words.Chinese {
-		s.opts.Lang = words.English
-	} else {
-		s.opts.Lang = words.Chinese
-	}
+	s.opts.Lang = otherLang(s.opts.Lang)
 	s.list.SetLang(s.opts.Lang)
 }
 
@@ -77,7 +73,7 @@ func (s *Sources) quit(warned bool) tea.Cmd {
 	held := s.held()
 	switch {
 	case warned:
-	case s.labRuns():
+	case s.opts.labRuns():
 		s.warned = true
 		s.fail(s.opts.Lang.Inf(words.Text("the lab ends with podstep, and its %d nodes; the same key again ends it", "退出会结束实验环境及其 %d 个节点；再按一次退出"), len(s.sources)))
 		return nil
@@ -96,19 +92,6 @@ func (s *Sources) quitHere() tea.Cmd {
 	}
 	s.current = none
 	return s.quit(false)
-}
-
-// labRuns reports whether the nodes end with the screen, and still run.
-func (s *Sources) labRuns() bool {
-	if !s.opts.Lab {
-		return false
-	}
-	select {
-	case <-s.opts.LabEnded:
-		return false
-	default:
-		return true
-	}
 }
 
 // held returns the pods of all nodes that are let go when the program ends.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -221,9 +220,9 @@ func (a *app) onEach(ctx context.Context, first bool, do func(ctx context.Contex
 	for i := range nodes {
 		all.Go(func() {
 			o := &outcomes[i]
-			o.name = cmp.Or(nodes[i].Name, nodes[i].Place.String())
+			o.name = nodes[i].Called()
 			o.err = dialAnd(within, &nodes[i], func(c *client.Client) error {
-				o.name = cmp.Or(nodes[i].Name, c.About().GetNode(), nodes[i].Place.String())
+				o.name = nodes[i].NameOf(c.About().GetNode())
 				return do(within, o.name, c)
 			})
 			switch {

@@ -67,37 +67,29 @@ type manyAnswer struct {
 
 // group has the pods with the same cause.
 type group struct {
-	reports []*causes.Report // the one that has had it longest comes first
-	owners  []string         // the topmost owner of each, such as deployment/web; empty: it has none
-	first   *causes.Finding
+	pods  []groupPod // the one that has had it longest comes first
+	first *causes.Finding
 }
 
-// sort puts the pods in order.
-func (g *group) sort() {
-	at := make([]int, len(g.reports))
-	for i := range at {
-		at[i] = i
-	}
-	slices.SortStableFunc(at, func(x, y int) int { return g.reports[x].Since.Compare(g.reports[y].Since) })
-	reports, owners := slices.Clone(g.reports), slices.Clone(g.owners)
-	for i, from := range at {
-		g.reports[i], g.owners[i] = reports[from], owners[from]
-	}
+// groupPod is a pod of a group.
+type groupPod struct {
+	*causes.Report
+	owner string // the topmost, such as deployment/web; empty: it has none
 }
 
 // named returns the names of the pods: those of one owner together, as the owner with their number.
 func (g *group) named(l words.Lang) (names []string) {
 	count, place := map[string]int{}, map[string]int{}
-	for i, r := range g.reports {
-		key := r.Pod.Namespace + "/" + g.owners[i]
-		if n := count[key]; g.owners[i] != "" && n > 0 {
+	for _, p := range g.pods {
+		key := p.Pod.Namespace + "/" + p.owner
+		if n := count[key]; p.owner != "" && n > 0 {
 			count[key]++
-			names[place[key]] = l.Inf(words.Text("%s (%s, %d pods)", "%s（%s，%d 个 Pod）"), words.Clean(g.reports[i].Pod.Namespace), words.Clean(g.owners[i]), n+1)
+			names[place[key]] = l.Inf(words.Text("%s (%s, %d pods)", "%s（%s，%d 个 Pod）"), words.Clean(p.Pod.Namespace), words.Clean(p.owner), n+1)
 			continue
 		}
 		count[key]++
 		place[key] = len(names)
-		names = append(names, words.Clean(r.Pod.String()))
+		names = append(names, words.Clean(p.Pod.String()))
 	}
 	return names
 }
@@ -119,20 +111,18 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 			continue // of an owner it is said, too, that it wants no pods
 		}
 		key := sameCause(&r.Findings[0]) + "|" + whose(s, &r.Findings[0])
-		top := topOwner(s)
 		i, known := byCause[key]
 		if !known {
 			i = len(a.groups)
 			byCause[key] = i
 			a.groups = append(a.groups, group{})
 		}
-		a.groups[i].reports = append(a.groups[i].reports, r)
-		a.groups[i].owners = append(a.groups[i].owners, top)
+		a.groups[i].pods = append(a.groups[i].pods, groupPod{r, topOwner(s)})
 	}
 	for i := range a.groups {
 		g := &a.groups[i]
-		g.sort()
-		g.first = &g.reports[0].Findings[0]
+		slices.SortStableFunc(g.pods, func(x, y groupPod) int { return x.Since.Compare(y.Since) })
+		g.first = &g.pods[0].Findings[0]
 	}
 	slices.SortStableFunc(a.groups, worse)
 	return a
@@ -245,14 +235,14 @@ func worse(x, y group) int {
 		}
 		return 0
 	}
-	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(reachOf(&x), reachOf(&y)), cmp.Compare(len(y.reports), len(x.reports)), x.reports[0].Since.Compare(y.reports[0].Since))
+	return cmp.Or(cmp.Compare(sure(x), sure(y)), cmp.Compare(reachOf(&x), reachOf(&y)), cmp.Compare(len(y.pods), len(x.pods)), x.pods[0].Since.Compare(y.pods[0].Since))
 }
 
 // reachOf returns 0 for trouble from which others suffer: that of a node, of a webhook, or of the control plane's own pods.
 func reachOf(g *group) int {
 	id := g.first.Cause.ID
 	if g.first.Cause.Stage() == "node" || strings.Contains(strings.ToLower(id), "webhook") || id == "scheduling.nodesIll" ||
-		slices.ContainsFunc(g.reports, func(r *causes.Report) bool { return r.Pod.Namespace == metav1.NamespaceSystem }) {
+		slices.ContainsFunc(g.pods, func(p groupPod) bool { return p.Pod.Namespace == metav1.NamespaceSystem }) {
 		return 0
 	}
 	return 1
@@ -266,7 +256,7 @@ func (a *manyAnswer) byClass() (out []classJSON) {
 			i = len(out)
 			out = append(out, classJSON{Class: g.first.Cause.Stage()})
 		}
-		out[i].Pods += len(g.reports)
+		out[i].Pods += len(g.pods)
 		out[i].Causes++
 	}
 	slices.SortStableFunc(out, func(x, y classJSON) int { return cmp.Compare(y.Pods, x.Pods) })
@@ -281,7 +271,7 @@ type classJSON struct {
 }
 
 func (a *manyAnswer) wrong() bool {
-	return a.object != nil && a.object.Wrong() || slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.reports, (*causes.Report).Wrong) })
+	return a.object != nil && a.object.Wrong() || slices.ContainsFunc(a.groups, func(g group) bool { return slices.ContainsFunc(g.pods, func(p groupPod) bool { return p.Wrong() }) })
 }
 
 func (a *manyAnswer) key() string {
@@ -290,7 +280,7 @@ func (a *manyAnswer) key() string {
 		b.WriteString((&oneAnswer{Report: a.object}).key() + ";")
 	}
 	for _, g := range a.groups {
-		fmt.Fprintf(&b, "%s %d;", sameCause(g.first), len(g.reports))
+		fmt.Fprintf(&b, "%s %d;", sameCause(g.first), len(g.pods))
 	}
 	return b.String()
 }
@@ -327,7 +317,7 @@ func (a *manyAnswer) data(l words.Lang) any {
 	}
 	for _, g := range a.groups {
 		out := groupJSON{findingJSON: newFindingJSON(g.first, a.taken, l)}
-		for _, r := range g.reports {
+		for _, r := range g.pods {
 			out.Pods = append(out.Pods, r.Pod)
 		}
 		data.Causes = append(data.Causes, out)
@@ -348,7 +338,7 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 		if more := len(names) - maxNamed; more > 0 {
 			names = append(names[:maxNamed], fmt.Sprintf(l.In(words.Text("and %d more", "还有 %d 个")), more))
 		}
-		fmt.Fprintf(w, "%s  %s %s\n", strings.Join(names, ", "), stateWord(g.reports[0], l), soLong(l, a.taken.Sub(g.reports[0].Since)))
+		fmt.Fprintf(w, "%s  %s %s\n", strings.Join(names, ", "), stateWord(g.pods[0].Report, l), soLong(l, a.taken.Sub(g.pods[0].Since)))
 		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence.In(l), g.first.Sentence(l))
 		if next := g.first.Advice(l); len(next) > 0 && next[0].Run != "" {
 			fmt.Fprintf(w, "    %s\n", next[0].Run)

@@ -114,8 +114,8 @@ func TestReach(t *testing.T) {
 	}
 	add("kube-system", "dns", "InvalidImageName")
 	a := newManyAnswer(m)
-	if len(a.groups) < 2 || a.groups[0].reports[0].Pod.Namespace != "kube-system" {
-		t.Errorf("%d groups, the first of %s", len(a.groups), a.groups[0].reports[0].Pod)
+	if len(a.groups) < 2 || a.groups[0].pods[0].Pod.Namespace != "kube-system" {
+		t.Errorf("%d groups, the first of %s", len(a.groups), a.groups[0].pods[0].Pod)
 	}
 	if len(a.unseen) != 1 || !strings.Contains(a.unseen[0].What, "events of namespace shop (+1)") {
 		t.Errorf("unseen: %+v", a.unseen)

@@ -34,7 +34,7 @@ func Ask[T any](ctx context.Context, nodes []Node, within time.Duration, ask fun
 }
 
 func askOne[T any](ctx context.Context, n *Node, within time.Duration, ask func(context.Context, *client.Client) (T, error)) (a Answer[T]) {
-	a.Name = n.called()
+	a.Name = n.Called()
 	limited, cancel := context.WithCancel(ctx)
 	if within > 0 {
 		limited, cancel = context.WithTimeout(ctx, within)
@@ -43,7 +43,7 @@ func askOne[T any](ctx context.Context, n *Node, within time.Duration, ask func(
 	c, err := n.Dial(limited)
 	if err == nil {
 		defer c.Close()
-		a.Name = n.nameOf(c.About().GetNode())
+		a.Name = n.NameOf(c.About().GetNode())
 		a.Value, err = ask(limited, c)
 	}
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {

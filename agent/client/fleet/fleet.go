@@ -28,7 +28,7 @@ func follow(nodes []Node, t timing) *Fleet {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &Fleet{stop: stop, changed: make(chan struct{}, 1)}
 	for i := range nodes {
-		f.all = append(f.all, Status{Index: i, Name: nodes[i].called(), Place: nodes[i].Place.String(), Since: time.Now()})
+		f.all = append(f.all, Status{Index: i, Name: nodes[i].Called(), Place: nodes[i].Place.String(), Since: time.Now()})
 	}
 	wake(f.changed)
 	for i := range nodes {

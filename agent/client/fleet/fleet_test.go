@@ -187,8 +187,8 @@ func TestParseSocket(t *testing.T) {
 		"/srv/a=b/agent.sock": {"", "/srv/a=b/agent.sock", "agent"},
 	} {
 		n, err := ParseSocket(text)
-		if err != nil || n.Name != want.name || n.Place.String() != want.place || n.called() != want.called {
-			t.Errorf("%q: %q at %q, called %q, %v", text, n.Name, n.Place, n.called(), err)
+		if err != nil || n.Name != want.name || n.Place.String() != want.place || n.Called() != want.called {
+			t.Errorf("%q: %q at %q, called %q, %v", text, n.Name, n.Place, n.Called(), err)
 		}
 	}
 	for text, want := range map[string]string{"": "the path is empty", "n1=": "the path is empty", "=/run/agent.sock": "no name before the ="} {

@@ -100,7 +100,7 @@ func (f *follower) serve(ctx context.Context, c *client.Reader) error {
 		if another(s.About, c.About()) {
 			s.Agents++
 		}
-		s.Name, s.About, s.State, s.Why, s.Pods, s.At = f.node.nameOf(c.About().GetNode()), c.About(), Live, nil, first, time.Now()
+		s.Name, s.About, s.State, s.Why, s.Pods, s.At = f.node.NameOf(c.About().GetNode()), c.About(), Live, nil, first, time.Now()
 	})
 	r.asked = time.Now()
 	return r.run(ctx, c)

@@ -48,21 +48,21 @@ func ParseSocket(text string) (Node, error) {
 	return Socket(name, path), nil
 }
 
-// called returns the name of a node in messages as long as its agent has not answered.
-func (n *Node) called() string {
+// Called returns the name of a node in messages as long as its agent has not answered.
+func (n *Node) Called() string {
 	if n.Name != "" {
 		return n.Name
 	}
 	return strings.TrimSuffix(filepath.Base(n.Place.String()), ".sock")
 }
 
-// nameOf returns the name of a node whose agent has answered.
-func (n *Node) nameOf(agent string) string {
+// NameOf returns the name of a node whose agent has answered, and has a name for its node or none.
+func (n *Node) NameOf(agent string) string {
 	switch {
 	case n.Name != "":
 		return n.Name
 	case agent != "":
 		return agent
 	}
-	return n.called()
+	return n.Called()
 }

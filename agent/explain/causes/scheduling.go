@@ -9,9 +9,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	schedulinghelper "k8s.io/component-helpers/scheduling/corev1"
-	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/filters"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -165,12 +165,13 @@ func unknownTaints(c *Case) []Finding {
 	}
 	ill, other := tainted{}, tainted{}
 	for _, n := range c.Cluster.Candidates {
-		if t := c.untolerated(n.Taints); n.Unschedulable || t == nil {
-			continue
-		} else if slices.Contains(illness, t.Key) {
-			ill.add(n.Name, t)
-		} else {
-			other.add(n.Name, t)
+		all := filters.Untolerated(c.Spec, n.Taints)
+		switch {
+		case n.Unschedulable || len(all) == 0:
+		case slices.Contains(illness, all[0].Key): // the scheduler's message is about the first one
+			ill.add(n.Name, &all[0])
+		default:
+			other.add(n.Name, &all[0])
 		}
 	}
 	var out []Finding
@@ -207,18 +208,6 @@ func (t *tainted) add(node string, taint *corev1.Taint) {
 }
 
 func (t *tainted) String() string { return strings.Join(t.taints, ", ") }
-
-// untolerated returns the first taint that keeps the pod away, as a scheduler looks at them;
-// nil: there is none.
-func (c *Case) untolerated(taints []corev1.Taint) *corev1.Taint {
-	for i := range taints {
-		t := &taints[i]
-		if t.Effect != corev1.TaintEffectPreferNoSchedule && !slices.ContainsFunc(c.Spec.Spec.Tolerations, func(l corev1.Toleration) bool { return l.ToleratesTaint(klog.Logger{}, t, false) }) {
-			return t
-		}
-	}
-	return nil
-}
 
 // unboundClaims finds why the claims of a pod without a node have no volume.
 func unboundClaims(c *Case) (out []Finding) {

@@ -26,16 +26,16 @@ func named(h *held, n *corev1.Node) *Refusal {
 
 // tainted is TaintToleration.
 func tainted(h *held, n *corev1.Node) *Refusal {
-	if all := Untolerated(h.pod, n); len(all) > 0 {
+	if all := Untolerated(h.pod, n.Spec.Taints); len(all) > 0 {
 		return &Refusal{Filter: Taint, Taints: all}
 	}
 	return nil
 }
 
-// Untolerated returns the taints of a node that keep a pod away, in the order in which the scheduler looks at them.
-func Untolerated(pod *corev1.Pod, n *corev1.Node) (out []corev1.Taint) {
-	for i := range n.Spec.Taints {
-		t := &n.Spec.Taints[i]
+// Untolerated returns those of a node's taints that keep a pod away, in the order in which the scheduler looks at them.
+func Untolerated(pod *corev1.Pod, taints []corev1.Taint) (out []corev1.Taint) {
+	for i := range taints {
+		t := &taints[i]
 		keeps := t.Effect == corev1.TaintEffectNoSchedule || t.Effect == corev1.TaintEffectNoExecute
 		if keeps && !schedulinghelper.TolerationsTolerateTaint(klog.Logger{}, pod.Spec.Tolerations, t, false) {
 			out = append(out, *t)

@@ -64,7 +64,7 @@ func (h *held) includes(c *corev1.TopologySpreadConstraint, n *corev1.Node) bool
 			return false
 		}
 	}
-	return c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy != corev1.NodeInclusionPolicyHonor || len(Untolerated(h.pod, n)) == 0
+	return c.NodeTaintsPolicy == nil || *c.NodeTaintsPolicy != corev1.NodeInclusionPolicyHonor || len(Untolerated(h.pod, n.Spec.Taints)) == 0
 }
 
 // ofKind counts the pods on a node that a constraint's selector chooses.

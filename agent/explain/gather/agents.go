@@ -12,14 +12,11 @@ import (
 )
 
 // Agents are the agents of several nodes as one source: a pod's story is that of the node that has it.
-type Agents struct {
-	nodes []fleet.Node
-	of    []*Agent
-}
+type Agents struct{ of []*Agent }
 
 // NewAgents returns the agents of nodes as a source. whole is that of Agent.
 func NewAgents(nodes []fleet.Node, whole bool) *Agents {
-	a := &Agents{nodes: nodes}
+	a := &Agents{}
 	for _, n := range nodes {
 		a.of = append(a.of, &Agent{Node: n, Whole: whole})
 	}
@@ -94,11 +91,7 @@ type found struct {
 func (a *Agents) ask(ctx context.Context, i int, of *Subject) found {
 	fill, _, err := a.of[i].find(ctx, of.Kubelet)
 	if err != nil {
-		name := a.nodes[i].Name
-		if name == "" {
-			name = a.nodes[i].Place.String()
-		}
-		return found{err: fmt.Errorf("%s: %w", name, err)}
+		return found{err: fmt.Errorf("%s: %w", a.of[i].Node.Called(), err)}
 	}
 	return found{fill: fill}
 }

@@ -123,7 +123,8 @@ type allNodes struct {
 	err   error
 }
 
-// single lets the first caller do something, while all others wait until it is done.
+// single lets the first caller do something, while all others wait until it is done. In place of a sync.Once it waits by a
+// channel, which tests with virtual time (testing/synctest) can see.
 type single struct {
 	mu   sync.Mutex
 	done chan struct{}
