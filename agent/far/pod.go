@@ -80,10 +80,11 @@ func (o *PodOptions) Pod() *corev1.Pod {
 }
 
 func (o *PodOptions) args() []string {
-	args := []string{"--no-tui", "--node=" + o.Node, "--read-only"}
+	may := "--read-only"
 	if o.AllowHolds {
-		args[2] = "--allow-holds"
+		may = "--allow-holds"
 	}
+	args := []string{"--no-tui", "--node=" + o.Node, may}
 	if o.Passive {
 		args = append(args, "--passive")
 	}

@@ -266,9 +266,7 @@ func (a *app) endOf(outcomes []outcome, first bool) error {
 
 // dialAnd connects to a node, which has to answer in time, and calls do.
 func dialAnd(ctx context.Context, n *fleet.Node, do func(*client.Client) error) error {
-	within, cancel := context.WithTimeout(ctx, fleet.Patience)
-	c, err := n.Dial(within)
-	cancel()
+	c, err := n.DialWithin(ctx, fleet.Patience)
 	if err != nil {
 		return err
 	}

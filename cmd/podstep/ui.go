@@ -146,9 +146,7 @@ func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, o tui.Options) 
 	for _, n := range nodes {
 		one := &app{name: a.name, out: a.out, err: a.err, where: a.with(n.Place)}
 		sources = append(sources, tui.Source{Node: n, Open: func(ctx context.Context) (session.Session, tui.Options, error) {
-			within, cancel := context.WithTimeout(ctx, fleet.Patience)
-			defer cancel()
-			c, err := n.Dial(within)
+			c, err := n.DialWithin(ctx, fleet.Patience)
 			if err != nil {
 				return nil, o, err
 			}

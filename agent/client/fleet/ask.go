@@ -21,8 +21,8 @@ type Answer[T any] struct {
 	Err   error
 }
 
-// Ask asks all nodes at once, and each for at most within; 0: for as long as ctx goes on. The answers are in the order of the nodes. ask gets a
-// connection that is closed when it returns.
+// Ask asks all nodes at once, and each for at most within; 0: for as long as ctx goes on. The answers are in the order of
+// the nodes. ask gets a connection that is closed when it returns.
 func Ask[T any](ctx context.Context, nodes []Node, within time.Duration, ask func(context.Context, *client.Client) (T, error)) []Answer[T] {
 	answers := make([]Answer[T], len(nodes))
 	var all sync.WaitGroup
@@ -35,22 +35,31 @@ func Ask[T any](ctx context.Context, nodes []Node, within time.Duration, ask fun
 
 func askOne[T any](ctx context.Context, n *Node, within time.Duration, ask func(context.Context, *client.Client) (T, error)) (a Answer[T]) {
 	a.Name = n.Called()
-	limited, cancel := context.WithCancel(ctx)
-	if within > 0 {
-		limited, cancel = context.WithTimeout(ctx, within)
-	}
-	defer cancel()
-	c, err := n.Dial(limited)
-	if err == nil {
+	a.Err = n.limit(ctx, within, func(ctx context.Context) error {
+		c, err := n.Dial(ctx)
+		if err != nil {
+			return err
+		}
 		defer c.Close()
 		a.Name = n.NameOf(c.About().GetNode())
-		a.Value, err = ask(limited, c)
-	}
-	if err != nil && limited.Err() != nil && ctx.Err() == nil {
-		err = errSilent(n, within)
-	}
-	a.Err = err
+		a.Value, err = ask(ctx, c)
+		return err
+	})
 	return a
+}
+
+// limit calls do with a context that ends after a time; 0: with ctx. If do fails since that time is over, the node is silent.
+func (n *Node) limit(ctx context.Context, within time.Duration, do func(context.Context) error) error {
+	if within == 0 {
+		return do(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, within)
+	defer cancel()
+	err := do(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return errSilent(n, within)
+	}
+	return err
 }
 
 // silentError is the type of the errors of errSilent.

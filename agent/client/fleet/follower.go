@@ -47,7 +47,7 @@ type follower struct {
 // run follows the node until ctx ends.
 func (f *follower) run(ctx context.Context) {
 	for wait := f.firstRetry; ; wait = min(2*wait, f.lastRetry) {
-		c, err := f.dial(ctx)
+		c, err := f.node.DialWithin(ctx, f.answer)
 		if err == nil {
 			f.lived = false
 			err = f.serve(ctx, c.Reader())
@@ -67,16 +67,6 @@ func (f *follower) run(ctx context.Context) {
 }
 
 func (f *follower) update(change func(*Status)) { f.fleet.update(f.index, change) }
-
-func (f *follower) dial(ctx context.Context) (*client.Client, error) {
-	within, cancel := context.WithTimeout(ctx, f.answer)
-	defer cancel()
-	c, err := f.node.Dial(within)
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		err = errSilent(&f.node, f.answer)
-	}
-	return c, err
-}
 
 // errEnded ends a connection when the agent has ended in good order.
 var errEnded = reason.New("the agent has ended", "代理已退出")
@@ -108,12 +98,11 @@ func (f *follower) serve(ctx context.Context, c *client.Reader) error {
 
 // pods asks what the pods are doing.
 func (f *follower) pods(ctx context.Context, c *client.Reader) ([]*agentpb.PodState, error) {
-	within, cancel := context.WithTimeout(ctx, f.answer)
-	defer cancel()
-	answer, err := c.Pods(within, &agentpb.PodsRequest{})
-	if err != nil && within.Err() != nil && ctx.Err() == nil {
-		err = errSilent(&f.node, f.answer)
-	}
+	var answer *agentpb.PodsResponse
+	err := f.node.limit(ctx, f.answer, func(ctx context.Context) (err error) {
+		answer, err = c.Pods(ctx, &agentpb.PodsRequest{})
+		return err
+	})
 	return answer.GetPods(), err
 }
 

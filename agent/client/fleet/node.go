@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/podstep/podstep/agent/client"
 )
@@ -26,6 +27,15 @@ type Node struct {
 // Dial connects to the agent. It returns when the agent has answered. Its errors are sentences, as those of package
 // client.
 func (n *Node) Dial(ctx context.Context) (*client.Client, error) { return client.Reach(ctx, n.Place) }
+
+// DialWithin is Dial for an agent that has to answer within a time; otherwise it is silent.
+func (n *Node) DialWithin(ctx context.Context, within time.Duration) (c *client.Client, err error) {
+	err = n.limit(ctx, within, func(ctx context.Context) (err error) {
+		c, err = n.Dial(ctx)
+		return err
+	})
+	return c, err
+}
 
 // Socket returns the node whose agent listens at a unix socket.
 func Socket(name, path string) Node {
