@@ -53,8 +53,10 @@ func (n *Node) limit(ctx context.Context, within time.Duration, do func(context.
 	if within == 0 {
 		return do(ctx)
 	}
-	limited, cancel := context.WithTimeout(ctx, within)
+	// gRPC sends a deadline to the agent, which may end the request a moment before this side knows that the time is over.
+	limited, cancel := context.WithCancel(ctx)
 	defer cancel()
+	defer time.AfterFunc(within, cancel).Stop()
 	err := do(limited)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return errSilent(n, within)
