@@ -26,15 +26,16 @@ const (
 
 // What becomes of the pod in the kubelet's lists.
 const (
-	RoleMerge     Role = "merge"
-	RoleAdd       Role = "add"
-	RoleRemove    Role = "remove"
-	RoleAdmit     Role = "admit"
-	RoleShutdown  Role = "shutdown"
-	RoleStatus    Role = "status"
-	RoleSetStatus Role = "setStatus"
-	RoleCanDelete Role = "canDelete"
-	RoleCache     Role = "cache"
+	RoleMerge      Role = "merge"
+	RoleAdd        Role = "add"
+	RoleRemove     Role = "remove"
+	RoleAdmit      Role = "admit"
+	RoleShutdown   Role = "shutdown"
+	RoleStatus     Role = "status"
+	RoleSetStatus  Role = "setStatus"
+	RoleSendStatus Role = "sendStatus"
+	RoleCanDelete  Role = "canDelete"
+	RoleCache      Role = "cache"
 )
 
 // What a turn does inside the kubelet.
@@ -112,6 +113,7 @@ var Roles = []RoleInfo{
 	{Role: RoleShutdown, Text: "ends all pods, as the node shuts down"},
 	{Role: RoleStatus, Text: "works out the pod's status", Results: []string{"phase", "reason", "conditions"}},
 	{Role: RoleSetStatus, Text: "stores the pod's status", Fields: []string{"phase"}, Results: []string{"changed"}},
+	{Role: RoleSendStatus, Text: "sends the pod's status to the API server; a version that is sent again has not come there", Fields: []string{"version"}},
 	{Role: RoleCanDelete, Text: "is asked of pods whose object is being deleted: may it go?", Fields: []string{"finalizers"}, Results: []string{"canBeDeleted"}},
 	{Role: RoleCache, Text: "stores what the runtime has of the pod; gone says that it has nothing any more", Fields: []string{"gone"}},
 

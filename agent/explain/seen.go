@@ -40,7 +40,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	for i := range r.p.Containers {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
-	out.Behind = out.Whereabouts.Args[argOther]
+	out.Behind, out.Resent = out.Whereabouts.Args[argOther], r.resent()
 	return out
 }
 

@@ -47,6 +47,16 @@ type Story struct {
 	Object *corev1.Pod `json:"object,omitempty"`
 	// Probes are the names of the probes that work.
 	Probes []string `json:"probes,omitempty"`
+	// Resent is the status that the kubelet sends to the API server again and again; nil: there is none.
+	Resent *Resent `json:"resent,omitempty"`
+}
+
+// Resent is a version of the pod's status that the kubelet has sent more than once: the API server has not taken it.
+type Resent struct {
+	Version int64     `json:"version"`
+	Tries   int       `json:"tries"`
+	First   time.Time `json:"first"`
+	Last    time.Time `json:"last"`
 }
 
 // Whereabouts is where a pod is. Package causes has the texts.
