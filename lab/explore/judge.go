@@ -131,6 +131,7 @@ var stands = []stand{
 	{"cri CreateContainer *", "lost", []string{"start.nameReserved"}},
 	{"cri StartContainer *", "hang", []string{"start.startHangs", "terminating.behindStart"}},
 	{"cri StartContainer *", "empty", []string{"start.notStarted"}},
+	{"cri UpdateContainerResources *", "empty", []string{"ready.resizeWithoutEffect"}},
 	{"cri StopPodSandbox", "", []string{"terminating.sandboxStop"}},
 	{"cri StopContainer *", "", []string{"terminating.stopFails", "terminating.killFails"}},
 	{"cri ExecSync *", "hang", []string{"start.postStartHangs", "terminating.preStop", "terminating.behindHook", "ready.probeTimeout"}},
