@@ -133,8 +133,8 @@ test-sim: build tools ## tests on the simulated node, the UI in a terminal among
 	PODSTEP_BIN=$(OUT) scripts/tests.sh sim-screen sim-lab sim-stuck
 
 .PHONY: test-cri
-test-cri: ## the CRI's own validation of the simulated runtime
-	cd lab && $(TEST) -tags critest,$(TAGS) -timeout 20m -v ./simcri/critest
+test-cri: podstep ## the CRI's own validation of the simulated runtime, directly and through podstep attach (as root)
+	cd lab && PODSTEP_BIN=$(OUT) $(TEST) -tags critest,$(TAGS) -timeout 20m -v ./simcri/critest
 
 .PHONY: test-node
 test-node: build mishaps kubelet crictl dlv tools ## tests on the real node (root; `make node-deps` first)

@@ -1,6 +1,6 @@
 //go:build critest
 
-// Package critest runs the CRI's own validation against the simulated runtime:
+// Package critest runs the CRI's own validation against the simulated runtime, directly and through podstep attach:
 //
 //	cd lab && go test -tags critest -v ./simcri/critest
 package critest
@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -49,7 +50,8 @@ func skips(t *testing.T) []skipped {
 	return all
 }
 
-// build compiles critest from its module, with the module's own dependencies.
+// build compiles critest from its module, with the module's own dependencies. The program has a kubelet's name, so podstep
+// looks at its calls as at those of a kubelet.
 func build(t *testing.T) string {
 	t.Helper()
 	out, err := exec.Command("go", "mod", "download", "-json", criTools).Output()
@@ -57,7 +59,7 @@ func build(t *testing.T) string {
 	if jsonErr := json.Unmarshal(out, &module); err != nil || jsonErr != nil || module.Dir == "" {
 		t.Fatalf("download %s: %v %s", criTools, err, module.Error)
 	}
-	program := filepath.Join(t.TempDir(), "critest")
+	program := filepath.Join(t.TempDir(), "kubelet")
 	cmd := exec.Command("go", "-C", module.Dir, "test", "-c", "-o", program, "./cmd/critest")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("build critest: %v\n%s", err, out)
@@ -105,14 +107,18 @@ func (s spec) name() string {
 	return strings.Join(append(s.ContainerHierarchyTexts, s.LeafNodeText), " ")
 }
 
-func TestConformance(t *testing.T) {
+func (s spec) failed() bool { return s.State != "passed" && s.State != "skipped" }
+
+// validate runs critest against the runtime at a socket, and returns its report.
+func validate(t *testing.T, program, socket string) []spec {
+	t.Helper()
 	report := filepath.Join(t.TempDir(), "report.json")
-	endpoint := "unix://" + serve(t)
+	endpoint := "unix://" + socket
 	args := []string{"-runtime-endpoint=" + endpoint, "-image-endpoint=" + endpoint, "-ginkgo.json-report=" + report, "-ginkgo.no-color", "-ginkgo.seed=1"}
 	for _, s := range skips(t) {
 		args = append(args, "-ginkgo.skip="+regexp.QuoteMeta(s.Test))
 	}
-	cmd := exec.Command(build(t), args...)
+	cmd := exec.Command(program, args...)
 	cmd.Dir = t.TempDir()
 	log, runErr := cmd.CombinedOutput()
 	data, err := os.ReadFile(report)
@@ -123,24 +129,36 @@ func TestConformance(t *testing.T) {
 	if err := json.Unmarshal(data, &suites); err != nil || len(suites) != 1 {
 		t.Fatalf("read the report: %v", err)
 	}
+	all := suites[0].SpecReports
+	if runErr != nil && !slices.ContainsFunc(all, spec.failed) {
+		t.Errorf("critest: %v\n%s", runErr, log)
+	}
+	return slices.DeleteFunc(all, func(s spec) bool { return s.LeafNodeText == "" || strings.Contains(s.name(), "benchmark") })
+}
+
+// TestConformance: the simulated runtime passes the validation, and gets the same results through a podstep that is
+// attached.
+func TestConformance(t *testing.T) {
+	program := build(t)
+	direct := validate(t, program, serve(t))
+	judge(t, direct)
+	t.Run("through podstep", func(t *testing.T) { compare(t, direct, throughPodstep(t, program)) })
+}
+
+// judge fails the test for each test of critest that fails.
+func judge(t *testing.T, all []spec) {
 	count := map[string]int{}
 	var ofItself []string
-	for _, s := range suites[0].SpecReports {
-		if s.LeafNodeText == "" || strings.Contains(s.name(), "benchmark") {
-			continue
-		}
+	for _, s := range all {
 		count[s.State]++
 		switch {
 		case s.State == "skipped" && s.Failure.Message != "":
 			ofItself = append(ofItself, s.name()+": "+s.Failure.Message)
-		case s.State != "passed" && s.State != "skipped":
+		case s.failed():
 			t.Errorf("%s: %s\n%s", s.State, s.name(), s.Failure.Message)
 		}
 	}
-	if runErr != nil && !t.Failed() {
-		t.Errorf("critest: %v\n%s", runErr, log)
-	}
-	checkSkips(t, suites[0].SpecReports)
+	checkSkips(t, all)
 	t.Logf("passed %d, skipped %d, of these %d by critest itself:\n%s", count["passed"], count["skipped"], len(ofItself), strings.Join(ofItself, "\n"))
 }
 
