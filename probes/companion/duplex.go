@@ -3,6 +3,7 @@ package companion
 import (
 	"bufio"
 	"encoding/gob"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -276,7 +277,7 @@ func (l *Duplex[M]) shut(drop bool) {
 	l.wake.Signal()
 }
 
-// Receive reads one message. It returns io.EOF when the other side has ended.
+// Receive reads one message. It returns io.EOF when the link has ended, by whichever side.
 func (l *Duplex[M]) Receive() (M, error) {
 	var none M
 	for {
@@ -330,7 +331,11 @@ func (l *Duplex[M]) read() (f frame[M], err error) {
 		}
 	}()
 	err = l.dec.Decode(&f)
-	if err != nil && err != io.EOF {
+	switch {
+	case err == nil || err == io.EOF:
+	case errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, unix.ECONNRESET), errors.Is(err, net.ErrClosed):
+		err = io.EOF // the other side ended before it had read or written all, or this side has closed the link
+	default:
 		err = fmt.Errorf("read message: %w", err)
 	}
 	return f, err

@@ -1,9 +1,15 @@
 package companion
 
 import (
+	"bytes"
+	"encoding/gob"
+	"io"
 	"net"
+	"os"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 type word struct{ Text string }
@@ -68,4 +74,58 @@ func TestLost(t *testing.T) {
 	if lost == 0 || came+lost != many {
 		t.Errorf("%d messages came and %d were lost of %d", came, lost, many)
 	}
+}
+
+// TestEnds: the other side ends, with nothing under way, in the middle of a message, or before it has read all. It is an end
+// each time.
+func TestEnds(t *testing.T) {
+	var whole bytes.Buffer
+	if err := gob.NewEncoder(&whole).Encode(frame[word]{Message: &word{"news"}}); err != nil {
+		t.Fatal(err)
+	}
+	for name, last := range map[string]func(net.Conn) error{
+		"nothing under way": func(net.Conn) error { return nil },
+		"half a message": func(c net.Conn) error {
+			_, err := c.Write(whole.Bytes()[:whole.Len()/2])
+			return err
+		},
+		"not read": func(c net.Conn) error {
+			_, err := c.Read(make([]byte, 1)) // the rest has come, and stays
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			near, far := pair(t)
+			l := NewDuplex[word](near)
+			defer l.Fail()
+			l.Send(word{"work"})
+			if err := last(far); err != nil {
+				t.Fatal(err)
+			}
+			if err := far.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := l.Receive(); err != io.EOF {
+				t.Errorf("received %v, want the end", err)
+			}
+		})
+	}
+}
+
+// pair returns both ends of a link as Start makes it.
+func pair(t *testing.T) (a, b net.Conn) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ends := [2]net.Conn{}
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "link")
+		if ends[i], err = net.FileConn(f); err != nil {
+			t.Fatal(err)
+		}
+		f.Close()
+	}
+	return ends[0], ends[1]
 }
