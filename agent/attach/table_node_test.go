@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -56,6 +57,7 @@ var (
 
 // faultTable returns all cells.
 func faultTable() (out []fault) {
+	wanted := regexp.MustCompile(os.Getenv("PODSTEP_FAULT"))
 	for probe, rows := range broken {
 		for _, who := range rows {
 			how := slices.Clone(hows)
@@ -64,7 +66,7 @@ func faultTable() (out []fault) {
 			}
 			for _, how := range how {
 				for _, when := range whens {
-					if f := (fault{probe, who, how, when}); f.can() && (f.proven() || os.Getenv("PODSTEP_FAULT_ALL") != "") && strings.Contains(f.String(), os.Getenv("PODSTEP_FAULT")) {
+					if f := (fault{probe, who, how, when}); f.can() && (f.proven() || os.Getenv("PODSTEP_FAULT_ALL") != "") && wanted.MatchString(f.String()) {
 						out = append(out, f)
 					}
 				}
@@ -116,7 +118,7 @@ func drawFaults(n int) (out []fault) {
 }
 
 // faultsDrawn is how many cells are tried; PODSTEP_FAULTS=500 makes the long test. With PODSTEP_FAULT these are cells whose
-// text has that.
+// text that expression matches.
 const faultsDrawn = 24
 
 // TestFaultTable: podstep and each process beside it are killed, run out of memory, panic, are stopped or frozen, or one of
