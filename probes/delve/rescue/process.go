@@ -143,15 +143,25 @@ func (r *rescuer) serve() (left bool) {
 	}
 }
 
-// listen ends the debugger process, and with it serve, if that process is silent or keeps the kubelet stopped.
+// listen ends the debugger process, and with it serve, if that process is silent or keeps the kubelet stopped. It reports
+// why: podstep only sees an end.
 func (r *rescuer) listen() {
-	for ; ; time.Sleep(lookEvery) {
-		if r.link.Silent() > companion.SilentAfter || r.stands() {
-			r.kill()
-			r.link.Fail()
-			return
+	why := ""
+	for ; why == ""; time.Sleep(lookEvery) {
+		switch {
+		case r.stands():
+			why = fmt.Sprintf("kept process %d stopped for more than %v", r.pid, stillFor)
+		case r.link.Silent() > companion.SilentAfter:
+			why = fmt.Sprintf("was silent for %v", companion.SilentAfter)
 		}
 	}
+	select {
+	case <-r.gone: // by itself
+	default:
+		companion.Report(fmt.Sprintf("process %d of podstep's %s, and is ended", r.debugger, why))
+	}
+	r.kill()
+	r.link.Fail()
 }
 
 // stands reports whether a tracer has kept the kubelet stopped for too long.
