@@ -64,7 +64,7 @@ func throughPodstep(t *testing.T, critest string) []spec {
 	start(t, played)
 	recording := filepath.Join(t.TempDir(), "recording")
 	podstep := labtest.Bin(t, "podstep")
-	attached := exec.Command(podstep, "attach", "--no-tui", "--probe", "cri", "--pid", fmt.Sprint(played.Process.Pid), "--socket", filepath.Join(t.TempDir(), "agent.sock"), "--record", recording)
+	attached := exec.Command(podstep, "attach", "--no-tui", "--probe", "cri", "--pid", fmt.Sprint(played.Process.Pid), "--socket", filepath.Join(t.TempDir(), "agent.sock"), "--record-dir", recording)
 	out, err := attached.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -80,9 +80,13 @@ func throughPodstep(t *testing.T, critest string) []spec {
 	if err := attached.Wait(); err != nil {
 		t.Errorf("podstep attach: %v", err)
 	}
-	story, err := exec.Command(podstep, "replay", recording, "-o", "json").Output()
-	if seen := strings.Count(string(story), `"cri.RunPodSandbox"`); err != nil || seen == 0 {
-		t.Errorf("podstep has seen %d events of sandboxes that begin, %v", seen, err)
+	story, err := exec.Command(podstep, "replay", recording, "-o", "json").CombinedOutput()
+	if err != nil {
+		t.Errorf("podstep replay: %v: %.300s", err, story)
+	}
+	seen := strings.Count(string(story), `"cri.RunPodSandbox"`)
+	if t.Logf("podstep has %d events of sandboxes that begin", seen); seen == 0 {
+		t.Error("podstep has not seen critest's calls")
 	}
 	return all
 }
