@@ -38,7 +38,7 @@ const (
 	Quiet Side = "quiet"
 	// Symbol: for a function literal, which one it is, in words: its name behind that of the function around it if
 	// nothing is inlined, and by how many lines it begins after that function. The value's name is that of the
-	// literal in the catalogue.
+	// literal in the catalogue. Under the name Function it has the Shape of the step's function.
 	Symbol Side = "symbol"
 )
 
@@ -50,6 +50,9 @@ const Errors = "errors"
 // Locks stands in place of a step where side Symbol is about functions that take a lock. The names are the symbols
 // of such functions, in the packages that steps are in.
 const Locks = "locks"
+
+// Function is the name of the Shape of a step's function, of side Symbol.
+const Function = "function"
 
 // When is the name of the condition of side Quiet: a Go expression over the names of the
 // other values of that side.
@@ -198,6 +201,9 @@ const (
 	Missing    Reason = "missing"
 	// Unproven is the reason of Nearest. No table has it.
 	Unproven Reason = "unproven"
+	// Differs and Unshown are reasons of Table.Without: a program has another type, or nothing in it shows the type.
+	Differs Reason = "differs"
+	Unshown Reason = "unshown"
 	// Inherits is the reason of a pod alone. The call gets the pod of the call around it, on the same goroutine or on
 	// the one that started it.
 	Inherits Reason = "inherits"
@@ -215,6 +221,8 @@ var Reasons = map[Reason]probes.Text{
 	Changed:    {En: "the function changes the argument before it returns", Zh: "函数返回前会改动这个参数"},
 	Missing:    {En: "this version of the kubelet does not have it", Zh: "这个版本的 kubelet 里没有它"},
 	Unproven:   {En: "podstep has no table for this version of the kubelet", Zh: "podstep 没有这个版本 kubelet 的表"},
+	Differs:    {En: "this kubelet has other types than its version: it is another build", Zh: "这个 kubelet 的类型与它所称的版本不同：它是另一种构建"},
+	Unshown:    {En: "nothing in this kubelet shows where it is", Zh: "这个 kubelet 里没有任何信息表明它的位置"},
 	Inherits:   {En: "the pod is that of the call around it", Zh: "它的 Pod 就是外层调用的 Pod"},
 	Float:      {En: "it is in a floating-point register", Zh: "它在浮点寄存器里"},
 }

@@ -140,10 +140,24 @@ func minorNumbers() []int {
 
 // near returns the table as it serves a kubelet of another minor version.
 func (t *Table) near() *Table {
-	out := &Table{Version: t.Version, Catalogue: t.Catalogue, Near: true, values: make(map[key]Value, len(t.values))}
+	out := t.Without(func(_ string, side Side, _ Value) Reason {
+		if side == Pod || side == Symbol {
+			return ""
+		}
+		return Unproven
+	})
+	out.Near = true
+	return out
+}
+
+// Without returns the table without the values for which why has a reason.
+func (t *Table) Without(why func(step string, side Side, v Value) Reason) *Table {
+	out := &Table{Version: t.Version, Catalogue: t.Catalogue, Near: t.Near, values: make(map[key]Value, len(t.values))}
 	for k, v := range t.values {
-		if k.side != Pod && k.side != Symbol && v.None == "" {
-			v = Value{None: Unproven}
+		if v.None == "" {
+			if r := why(k.step, k.side, v); r != "" {
+				v = Value{None: r}
+			}
 		}
 		out.values[k] = v
 	}

@@ -137,3 +137,24 @@ func TestTables(t *testing.T) {
 		}
 	}
 }
+
+// TestShapes: each table has the shapes of its steps' functions, so that a kubelet of other source shows itself.
+func TestShapes(t *testing.T) {
+	for _, m := range Minors() {
+		table, err := For(m + ".0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		pods := map[string]bool{}
+		table.All(func(step string, side Side, _ string, v Value) {
+			if side == Pod && v.Form != nil {
+				pods[step] = true
+			}
+		})
+		for step := range pods {
+			if s, ok := table.Shape(step); !ok || s.Line < 1 || s.Arguments < 0 || s.Arguments%8 != 0 {
+				t.Errorf("%s: the function of %s has the shape %v, %v", m, step, s, ok)
+			}
+		}
+	}
+}

@@ -57,6 +57,28 @@ func (a arch) assign(sizes types.Sizes, tuple *types.Tuple, stack int64) (out []
 	return out, stack
 }
 
+// frame returns how many bytes arguments and results take in the caller's frame: those that are on the stack, and room
+// for the arguments that are in registers.
+func (a arch) frame(sizes types.Sizes, params, results *types.Tuple) (size int64) {
+	in, out := a.places(sizes, params, results)
+	onStack := func(tuple *types.Tuple, places []place) {
+		for i, p := range places {
+			if p.regs == nil {
+				size = max(size, p.stack+sizes.Sizeof(tuple.At(i).Type()))
+			}
+		}
+		size = align(size, word)
+	}
+	onStack(params, in)
+	onStack(results, out)
+	for i, p := range in {
+		if t := params.At(i).Type(); p.regs != nil {
+			size = align(size, sizes.Alignof(t)) + sizes.Sizeof(t)
+		}
+	}
+	return align(size, word)
+}
+
 func align(n, to int64) int64 { return (n + to - 1) / to * to }
 
 // registers counts the registers that are used so far.

@@ -77,29 +77,14 @@ func signature(t *testing.T, pkg *types.Package, name string) *types.Signature {
 }
 
 // expect returns what places says of a signature: the registers of each parameter, in the order
-// of its parts, and the size of the frame of arguments in bytes, with the slots for those in
-// registers.
+// of its parts. It also returns the size of the frame of arguments, in bytes.
 func expect(a arch, sig *types.Signature) (registers map[string][]string, size int64) {
 	sizes := types.SizesFor("gc", a.name)
-	in, out := a.places(sizes, sig.Params(), sig.Results())
+	in, _ := a.places(sizes, sig.Params(), sig.Results())
 	registers = map[string][]string{}
-	stack := func(tuple *types.Tuple, places []place) {
-		for i, p := range places {
-			if p.regs == nil {
-				size = max(size, p.stack+sizes.Sizeof(tuple.At(i).Type()))
-			}
-		}
-		size = align(size, word)
-	}
-	stack(sig.Params(), in)
-	stack(sig.Results(), out)
 	flts := 0
 	for i, p := range in {
 		v := sig.Params().At(i)
-		if p.regs == nil {
-			continue
-		}
-		size = align(size, sizes.Alignof(v.Type())) + sizes.Sizeof(v.Type())
 		for _, at := range slices.Sorted(maps.Keys(p.regs)) {
 			if r := p.regs[at]; r >= 0 {
 				registers[v.Name()] = append(registers[v.Name()], memory.Registers[a.name][r])
@@ -109,7 +94,7 @@ func expect(a arch, sig *types.Signature) (registers map[string][]string, size i
 			}
 		}
 	}
-	return registers, align(size, word)
+	return registers, a.frame(sizes, sig.Params(), sig.Results())
 }
 
 // compiled is what the compiler made from a function.

@@ -130,5 +130,7 @@ func (g *generator) step(step *probes.Step) error {
 	g.err(step, exit)
 	g.quiet(step, exit)
 	g.symbol(step, fn)
+	shape := memory.Shape{Line: g.fset.Position(fn.typ.Pos()).Line, Arguments: int(amd64.frame(g.sizes, enter.params, enter.results))}
+	g.line(step, memory.Symbol, memory.Function, memory.Value{Words: shape.String()})
 	return nil
 }
