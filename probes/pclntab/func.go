@@ -35,6 +35,13 @@ func (f *Func) Assembly() bool { return f.flags()&flagAsm != 0 }
 
 func (f *Func) flags() byte { return f.record[41] }
 
+// Arguments returns how many bytes arguments and results take in the caller's frame, with the room for those that are
+// in registers. It is negative if that is not known, as in assembly.
+func (f *Func) Arguments() int {
+	const at = 8 // in the record
+	return int(int32(f.tableAt(at)))
+}
+
 // The offsets in a record at which it has where in pctab a table of the function begins.
 const (
 	spdeltaAt = 16

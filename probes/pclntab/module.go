@@ -11,15 +11,29 @@ const (
 	moduleTable = 0
 	moduleNames = 8
 	moduleText  = 22 * 8
+	moduleTypes = 37 * 8 // where the types begin; the next word is where they end
 	moduleTrees = 40 * 8
 )
 
 // moduleSections are the sections that may have it: from Go 1.26 on it has a section of its own.
 var moduleSections = []string{".go.module", ".noptrdata", ".data"}
 
-// findTrees finds the program's data about inlined functions, which is outside the table. It returns nil if it does
-// not find it.
-func findTrees(file *elf.File, data []byte, table, relocations Section) []byte {
+// module is the runtime's data about a program's module, in a section.
+type module struct {
+	section, relocations Section
+	at                   int
+}
+
+// word returns the word at an offset, as it is when the program has been loaded.
+func (m *module) word(off int) uint64 {
+	if v := m.section.word(m.at + off); v != 0 {
+		return v
+	}
+	return relocated(m.relocations, m.section.Addr+uint64(m.at+off))
+}
+
+// findModule finds the runtime's data about the module that has a table. It returns nil if it does not find it.
+func findModule(file *elf.File, data []byte, table, relocations Section) *module {
 	names := table.Addr + table.word(8+3*8)
 	for _, name := range moduleSections {
 		s, ok := sectionOf(file, data, name)
@@ -27,14 +41,8 @@ func findTrees(file *elf.File, data []byte, table, relocations Section) []byte {
 			continue
 		}
 		for at := range modules(s, table.Addr, relocations) {
-			value := func(off int) uint64 {
-				if v := s.word(at + off); v != 0 {
-					return v
-				}
-				return relocated(relocations, s.Addr+uint64(at+off))
-			}
-			if value(moduleNames) == names {
-				return from(file, data, value(moduleTrees))
+			if m := (&module{s, relocations, at}); m.word(moduleNames) == names {
+				return m
 			}
 		}
 	}

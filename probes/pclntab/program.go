@@ -44,7 +44,10 @@ func Open(file *elf.File, data []byte) (t *Table, text Section, err error) {
 			break
 		}
 	}
-	t.trees = findTrees(file, data, table, relocations)
+	if m := findModule(file, data, table, relocations); m != nil {
+		t.trees = from(file, data, m.word(moduleTrees))
+		t.types = func() Section { return m.types(file, data) }
+	}
 	return t, text, nil
 }
 

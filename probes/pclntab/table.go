@@ -27,6 +27,8 @@ type Table struct {
 	n       int    // how many functions there are
 	// trees says which functions were inlined into others. It is not part of the table: Open finds it.
 	trees []byte
+	// types reads what Types returns. Open finds it.
+	types func() Section
 
 	index  sync.Once         // of byName
 	byName map[uint64]uint32 // numbers of functions by their names' hashes
