@@ -124,6 +124,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	}
 	h.OnDebug(p.debugger(begun.Parks))
 	h.Working(nil)
+	p.noteSource()
 	h.Print("Delve %s stops the whole kubelet at each step; it stood still for %v to begin. A pod is held by stopping %s",
 		ready.Delve, begun.Stood.Round(time.Millisecond), map[bool]string{true: "its goroutine alone", false: "the whole kubelet, for 8 s at most"}[begun.Parks])
 	if ready.NoNet != "" {

@@ -106,6 +106,7 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 		p.holder.begin()
 	}
 	h.Working(nil)
+	p.noteSource()
 	h.Go(p.watchCost)
 	return nil
 }
@@ -119,6 +120,13 @@ func (p *inside) holds(cannot probes.Reason) bool {
 		p.host.Print("no pod can be held inside the kubelet: %s", cannot.Text().En)
 	}
 	return p.target.allowHolds && cannot.IsZero()
+}
+
+// noteSource notes how the kubelet differs from the release of its version.
+func (p *inside) noteSource() {
+	if other := p.probe.OtherSource(); !other.IsZero() {
+		p.host.Note(other.Text().En, nil)
+	}
 }
 
 // startHolding starts the hold process.

@@ -53,9 +53,10 @@ func (p *Probe) Functions(step string) []string {
 
 // Locking returns functions of the kubelet that take a lock, beyond those that the catalogue knows of: no goroutine
 // is to be held while one of them is under way. There are none for a kubelet of the catalogue's very version, whose
-// locks people have read. Another release of that minor version, or one that a vendor has patched, is another version.
+// locks people have read. Another release of that minor version, or one that a vendor has patched, is another version. A
+// kubelet whose steps' functions differ is another one too, whatever version it has.
 func (p *Probe) Locking() []string {
-	if p.version == probes.KubernetesVersion {
+	if p.version == probes.KubernetesVersion && p.build.other == 0 {
 		return nil
 	}
 	return p.table.Locks()

@@ -13,10 +13,13 @@ import (
 )
 
 // find finds the step's function in the program. If it is a literal, find returns all copies that the compiler has
-// made.
+// made. A function with other arguments than the table has is refused: podstep would take one value for another.
 func find(s *probes.Step, p *program, table *memory.Table) ([]probes.Code, probes.Reason) {
 	if s.Closure == "" {
 		if f, ok := p.Code(s.Symbol); ok {
+			if len(p.fitting([]probes.Code{f}, s, table)) == 0 {
+				return nil, reasons.OtherArguments.With("version", table.Version)
+			}
 			return []probes.Code{f}, probes.Reason{}
 		}
 	} else if all := literals(s, p, table); len(all) > 0 {
@@ -29,40 +32,48 @@ func find(s *probes.Step, p *program, table *memory.Table) ([]probes.Code, probe
 	return nil, reasons.NotThere.With("error", why)
 }
 
-// literals returns the functions that a literal of the step's function has become. If the function has several
-// literals, they are those that begin on the line that the table has, or closest to it: patches of the kubelet move
-// lines.
+// fitting returns those of some functions that have the arguments of a step's function.
+func (p *program) fitting(all []probes.Code, s *probes.Step, table *memory.Table) (fit []probes.Code) {
+	want, known := table.Shape(s.Name)
+	for _, f := range all {
+		if fn, err := p.function(f); err == nil && (!known || fn.Arguments() == want.Arguments) {
+			fit = append(fit, f)
+		}
+	}
+	return fit
+}
+
+// literals returns the functions that a literal of the step's function has become.
 func literals(s *probes.Step, p *program, table *memory.Table) []probes.Code {
 	all := p.Literals(s)
 	v, ok := table.Value(s.Name, memory.Symbol, s.Closure)
 	name, lines, _ := strings.Cut(v.Words, " +")
 	after, err := strconv.Atoi(lines)
-	if !ok || err != nil || len(all) == 0 || table.Near && len(all) > 1 {
+	if !ok || err != nil || table.Near && len(all) > 1 {
 		return nil // lines and names of literals change from version to version
 	}
-	named := slices.IndexFunc(all, func(f probes.Code) bool { return f.Name == s.Symbol+name })
-	outer, ok := p.Code(s.Symbol)
-	return chosen(all, named, outer.Line, ok, after)
+	line := 0
+	if outer, ok := p.Code(s.Symbol); ok {
+		line = outer.Line + after
+	} else if shape, ok := table.Shape(s.Name); ok { // the function around it was inlined elsewhere
+		line = shape.Line
+	}
+	return chosen(p.fitting(all, s, table), s.Symbol+name, line)
 }
 
-// chosen chooses among the literals of a function: the one that has the name of the table, if no other begins closer to
-// the line that the table has. A patch that adds a literal moves the names of those behind it. named is the index of
-// that one; -1: there is none. line is that of the function, if it is known.
-func chosen(all []probes.Code, named, line int, known bool, after int) []probes.Code {
-	if !known && named >= 0 {
-		return all[named : named+1]
+// chosen chooses among the literals of a function: those that begin on a line, and of these the one with a name. If none
+// begins there, all literals have to begin on one line, as copies do. A patch of the kubelet moves lines and names, and
+// a literal that is taken for another would show what never happened.
+func chosen(all []probes.Code, name string, line int) []probes.Code {
+	there := slices.DeleteFunc(slices.Clone(all), func(f probes.Code) bool { return f.Line != line })
+	if i := slices.IndexFunc(there, func(f probes.Code) bool { return f.Name == name }); i >= 0 {
+		return there[i : i+1]
 	}
-	if !known { // it was inlined elsewhere, so its lines do not show the distance
-		first := all[0].Line
-		if slices.ContainsFunc(all, func(f probes.Code) bool { return f.Line != first }) {
-			return nil
-		}
-		return all
+	if len(there) > 0 {
+		return there
 	}
-	distance := func(f probes.Code) int { return max(f.Line-line-after, line+after-f.Line) }
-	best := slices.MinFunc(all, func(a, b probes.Code) int { return distance(a) - distance(b) })
-	if named >= 0 && distance(all[named]) == distance(best) {
-		return all[named : named+1]
+	if slices.ContainsFunc(all, func(f probes.Code) bool { return f.Line != all[0].Line }) {
+		return nil
 	}
-	return slices.DeleteFunc(all, func(f probes.Code) bool { return f.Line != best.Line })
+	return all
 }

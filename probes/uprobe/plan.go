@@ -127,6 +127,9 @@ func alone(c *probes.Catalogue, s *probes.Step, tier int) bool {
 // addStep plans a step, or returns the reason why it cannot be seen.
 func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probes.Reason {
 	functions, why := find(s, prog, table)
+	if why.IsZero() {
+		why = lost(s, table)
+	}
 	if !why.IsZero() {
 		return why
 	}

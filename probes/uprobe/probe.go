@@ -24,6 +24,7 @@ type Probe struct {
 	table *memory.Table
 	// version is the kubelet's Kubernetes version.
 	version string
+	build   build
 	errors  *errorTypes
 	// starters are the addresses of functions with which the goroutines of pods' workers begin.
 	starters []uint64
@@ -65,6 +66,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 	if err != nil {
 		return nil, err
 	}
+	table, build := program.proven(c, table)
 	plan, err := newPlan(c, program, table, tier)
 	if err != nil {
 		return nil, err
@@ -73,7 +75,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 	if err != nil {
 		return nil, err
 	}
-	p.version = version
+	p.version, p.build = version, build
 	return p, nil
 }
 

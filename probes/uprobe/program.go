@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"debug/elf"
 	"fmt"
+	"sync"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/gotypes"
 	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/uprobe/gocode"
 	"github.com/podstep/podstep/probes/uprobe/goproc"
@@ -37,6 +39,8 @@ type program struct {
 	*probes.Binary
 	*image
 	close func()
+	// types are the types that the program keeps for reflection. They are read when they are asked for.
+	types func() *gotypes.Types
 }
 
 // openProgram reads the program of a file. Nothing of it may be used after close.
@@ -63,7 +67,8 @@ func newProgram(data []byte) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &program{Binary: b, image: newImage(file, b.Functions, b.Text)}, nil
+	types := sync.OnceValue(func() *gotypes.Types { return gotypes.Read(b.Functions.Types()) })
+	return &program{Binary: b, image: newImage(file, b.Functions, b.Text), types: types}, nil
 }
 
 // offset returns where in the file an address is. ok is false if the address is not in the code.

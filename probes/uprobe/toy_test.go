@@ -56,7 +56,12 @@ func (e *toyError) Error() string { return "go build: " + e.error.Error() + "\n"
 // toy returns the toy's program.
 func toy(t testing.TB) *program {
 	t.Helper()
-	path, err := buildToy()
+	return toyOf(t, buildToy)
+}
+
+func toyOf(t testing.TB, build func() (string, error)) *program {
+	t.Helper()
+	path, err := build()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -76,6 +76,9 @@ func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
 	}
 	text := words.With(words.Text("possible: podstep attach sees %d steps inside it", "可行：podstep attach 能看到它内部的 %d 个步骤"), p.Steps())
 	remarks := append([]probes.Text{text}, machine.Remarks()...)
+	if other := p.OtherSource(); !other.IsZero() {
+		remarks = append(remarks, other.Text())
+	}
 	if uprobe.Seccomp(m.root, k.PID) {
 		remarks = append(remarks, words.With(words.Text("no pod can be held inside it: %s", "不能在它内部停住 Pod：%s"), reasons.Seccomp.Reason().Text()))
 	}
