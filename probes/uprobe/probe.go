@@ -66,7 +66,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 	if err != nil {
 		return nil, err
 	}
-	table, build := program.proven(c, table)
+	table, build := program.proven(c, table, version)
 	plan, err := newPlan(c, program, table, tier)
 	if err != nil {
 		return nil, err

@@ -25,12 +25,19 @@ type build struct {
 	other, values int
 }
 
-// proven returns the table with only those values of which the program shows that they are where the table has them.
-func (p *program) proven(c *probes.Catalogue, t *memory.Table) (*memory.Table, build) {
+// proven returns the table with only those values of which the program shows that they are where the table has them. A
+// kubelet of the table's own version has the table's functions. Of one that differs there, only the pods are read: the
+// program does not show how many results it has, nor in which order its arguments are.
+func (p *program) proven(c *probes.Catalogue, t *memory.Table, version string) (*memory.Table, build) {
 	b := p.compare(c, t)
-	out := t.Without(func(step string, _ memory.Side, v memory.Value) (why memory.Reason) {
-		if v.Form != nil {
-			why = doubt(p.types(), v.Form.Hops, b.same[step])
+	out := t.Without(func(step string, side memory.Side, v memory.Value) (why memory.Reason) {
+		if v.Form == nil {
+			return ""
+		}
+		same, known := b.same[step]
+		why = doubt(p.types(), v.Form.Hops, same)
+		if why == "" && known && !same && side != memory.Pod && claims(version, t) {
+			why = memory.Unshown
 		}
 		if why != "" {
 			b.values++
@@ -38,6 +45,13 @@ func (p *program) proven(c *probes.Catalogue, t *memory.Table) (*memory.Table, b
 		return why
 	})
 	return out, b
+}
+
+// claims reports whether a kubelet's version says that it is of the source that a table was made from, or that a vendor
+// has built it from that.
+func claims(version string, t *memory.Table) bool {
+	rest, ok := strings.CutPrefix(version, t.Version)
+	return ok && (rest == "" || rest[0] == '-' || rest[0] == '+')
 }
 
 // compare compares the steps' functions with those of a table.
@@ -57,8 +71,11 @@ func (p *program) compare(c *probes.Catalogue, t *memory.Table) build {
 			}
 			found = []probes.Code{f}
 		}
+		if len(found) == 0 {
+			continue
+		}
 		b.same[s.Name] = slices.ContainsFunc(p.fitting(found, s, t), func(f probes.Code) bool { return f.Line == want.Line })
-		if len(found) > 0 && !b.same[s.Name] {
+		if !b.same[s.Name] {
 			b.other++
 		}
 	}
@@ -112,7 +129,7 @@ func lost(s *probes.Step, table *memory.Table) (why probes.Reason) {
 // OtherSource returns how this kubelet differs from the release that the table was made from, if it has that version or
 // values are left out; otherwise none.
 func (p *Probe) OtherSource() (why probes.Reason) {
-	if b := p.build; !p.table.Near && b.other > 0 && (p.version == p.table.Version || b.values > 0) {
+	if b := p.build; !p.table.Near && b.other > 0 && (claims(p.version, p.table) || b.values > 0) {
 		why = reasons.OtherSource.With("version", p.table.Version, "functions", strconv.Itoa(b.other), "values", strconv.Itoa(b.values))
 	}
 	return why

@@ -13,7 +13,7 @@ import (
 )
 
 // TestTablesOfOtherMinors: whichever table a kubelet is looked into by, no value of it is read from where the kubelet has
-// another. That holds for the pods and for all fields, as if the kubelet had the version of the table.
+// another, as if the kubelet had the version of the table. The pods are checked when they are read (verify.go).
 func TestTablesOfOtherMinors(t *testing.T) {
 	bin := os.Getenv("PODSTEP_BIN")
 	if bin == "" {
@@ -34,7 +34,10 @@ func TestTablesOfOtherMinors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		proven, b := p.proven(c, table)
+		if _, ok := table.Shape("sync.pod"); !ok {
+			continue // TestShapes lists the tables that have none
+		}
+		proven, b := p.proven(c, table, table.Version)
 		if same := table.Version == own.Version; same != (b.other == 0 && b.values == 0) {
 			t.Errorf("%s: %d functions differ, and %d values are left out", table.Version, b.other, b.values)
 		}
@@ -44,7 +47,7 @@ func TestTablesOfOtherMinors(t *testing.T) {
 			seen[c.Steps[i].Name] = len(codes) > 0 && lost(&c.Steps[i], proven).IsZero()
 		}
 		proven.All(func(step string, side memory.Side, name string, v memory.Value) {
-			if v.Form == nil || !seen[step] {
+			if v.Form == nil || !seen[step] || side == memory.Pod {
 				return
 			}
 			read++

@@ -45,7 +45,7 @@ func parsed(t *testing.T, text string) *memory.Table {
 func TestLies(t *testing.T) {
 	for name, p := range map[string]*program{"exe": toy(t), "pie": toyOf(t, buildPIE)} {
 		c, text := toyCatalogue(), trueTable(t, p)
-		if _, b := p.proven(c, parsed(t, text)); b.values != 0 || b.other != 0 {
+		if _, b := p.proven(c, parsed(t, text), ""); b.values != 0 || b.other != 0 {
 			t.Fatalf("%s: of the true table %d values are left out, and %d functions differ", name, b.values, b.other)
 		}
 		lies := 0
@@ -62,7 +62,7 @@ func TestLies(t *testing.T) {
 						continue
 					}
 					lie := strings.Join(append(append(append([]string{}, cols[:i]...), fmt.Sprint(hop[:at], "+", was+offset)), cols[i+1:]...), "\t")
-					table, b := p.proven(c, parsed(t, strings.Replace(text, line, lie, 1)))
+					table, b := p.proven(c, parsed(t, strings.Replace(text, line, lie, 1)), "")
 					lies++
 					if v, _ := table.Value(cols[0], memory.Side(cols[1]), cols[2]); v.None != memory.Differs || b.values != 1 {
 						t.Errorf("%s: %q is believed, or %d values are left out", name, lie, b.values)
@@ -106,7 +106,7 @@ func TestOtherFunctions(t *testing.T) {
 		"more arguments": {memory.Shape{Line: is.Line, Arguments: is.Arguments + 8}, false, false},
 		"less arguments": {memory.Shape{Line: is.Line, Arguments: is.Arguments - 8}, false, false},
 	} {
-		table, b := p.proven(c, parsed(t, strings.Replace(text, shapeLine("toy.sync", is), shapeLine("toy.sync", x.shape), 1)))
+		table, b := p.proven(c, parsed(t, strings.Replace(text, shapeLine("toy.sync", is), shapeLine("toy.sync", x.shape), 1)), "")
 		plan, err := newPlan(c, p, table, 1)
 		if err != nil {
 			t.Fatal(err)
@@ -114,6 +114,11 @@ func TestOtherFunctions(t *testing.T) {
 		probe := &Probe{plan: plan, table: table, version: probes.KubernetesVersion, build: b}
 		if why := plan.unseen["toy.sync"]; why.IsZero() != x.seen {
 			t.Errorf("%s: toy.sync is not seen: %q", name, why.Text().En)
+		}
+		if fork, _ := p.proven(c, parsed(t, strings.Replace(text, shapeLine("toy.sync", is), shapeLine("toy.sync", x.shape), 1)), probes.KubernetesVersion+"-fork"); x.seen {
+			if v, _ := fork.Value("toy.sync", memory.Enter, "attempt"); (v.Form != nil) != x.same {
+				t.Errorf("%s: in a fork attempt is %+v", name, v)
+			}
 		}
 		if probe.OtherSource().IsZero() != x.same {
 			t.Errorf("%s: the kubelet is taken for the same source, or not: %+v", name, b)
@@ -126,12 +131,12 @@ func TestOtherFunctions(t *testing.T) {
 func TestTypeWithoutReflection(t *testing.T) {
 	p, c := toy(t), toyCatalogue()
 	text := strings.ReplaceAll(trueTable(t, p), "\tkubelet.Node:", "\tkubelet.nobody:")
-	if _, b := p.proven(c, parsed(t, text)); b.values != 0 {
+	if _, b := p.proven(c, parsed(t, text), ""); b.values != 0 {
 		t.Errorf("in the same function %d values are left out", b.values)
 	}
 	is, _ := parsed(t, text).Shape("toy.mount")
 	text = strings.Replace(text, shapeLine("toy.mount", is), shapeLine("toy.mount", memory.Shape{Line: is.Line + 1, Arguments: is.Arguments}), 1)
-	table, b := p.proven(c, parsed(t, text))
+	table, b := p.proven(c, parsed(t, text), "")
 	if v, _ := table.Value("toy.mount", memory.Exit, "node"); v.None != memory.Unshown || b.values != 2 {
 		t.Errorf("in another function node is %+v, and %d values are left out", v, b.values)
 	}
