@@ -93,8 +93,9 @@ type Agent struct {
 	clock   struct{ read, offset atomic.Int64 }
 	closed  chan struct{}
 	closing sync.Once
-	// record returns what is recorded to a directory; nil: nothing is.
-	record atomic.Pointer[func() *agentpb.RecordDir]
+	// record is what keeps events on a disk; nil: nothing is recorded. listing has one place, for who lists its segments.
+	record  atomic.Pointer[Record]
+	listing chan struct{}
 }
 
 // stepInfo is what the hot path needs of a step.
@@ -138,7 +139,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	if n := len(opts.Probes); n == 0 || n+len(opts.LeftOut) > maxProbes {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
-	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), byName: map[string]int{}}
+	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
 	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
 		return nil, err

@@ -190,14 +190,3 @@ func headOf(e []byte) wire.Header {
 	head, _ := wire.ReadHeader(e[k:]) // the agent's own
 	return head
 }
-
-// ReportRecord makes the agent report what a record directory has, in its statistics. The function must not wait.
-func (a *Agent) ReportRecord(stats func() *agentpb.RecordDir) { a.record.Store(&stats) }
-
-// RecordDir returns how the recording to a directory goes; nil: nothing is recorded.
-func (a *Agent) RecordDir() *agentpb.RecordDir {
-	if stats := a.record.Load(); stats != nil {
-		return (*stats)()
-	}
-	return nil
-}

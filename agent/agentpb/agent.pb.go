@@ -424,6 +424,10 @@ const (
 	Problem_AT_HOLDS Problem_Code = 74
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
+	// NOT_RECORDED: the agent has no record directory.
+	Problem_NOT_RECORDED Problem_Code = 90
+	// SEGMENT_GONE: there is no such segment, or not any more. Args: name.
+	Problem_SEGMENT_GONE Problem_Code = 91
 )
 
 // Enum value maps for Problem_Code.
@@ -471,6 +475,8 @@ var (
 		73: "LINES_FAILED",
 		74: "AT_HOLDS",
 		80: "TOO_MANY_WATCHERS",
+		90: "NOT_RECORDED",
+		91: "SEGMENT_GONE",
 	}
 	Problem_Code_value = map[string]int32{
 		"UNSPECIFIED":          0,
@@ -515,6 +521,8 @@ var (
 		"LINES_FAILED":         73,
 		"AT_HOLDS":             74,
 		"TOO_MANY_WATCHERS":    80,
+		"NOT_RECORDED":         90,
+		"SEGMENT_GONE":         91,
 	}
 )
 
@@ -542,7 +550,211 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30, 0}
+	return file_agent_proto_rawDescGZIP(), []int{34, 0}
+}
+
+type SegmentsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pods are those that the indexes list. Not set: they list none.
+	Pods          *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentsRequest) Reset() {
+	*x = SegmentsRequest{}
+	mi := &file_agent_proto_msgTypes[0]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentsRequest) ProtoMessage() {}
+
+func (x *SegmentsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[0]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentsRequest.ProtoReflect.Descriptor instead.
+func (*SegmentsRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{0}
+}
+
+func (x *SegmentsRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+// Segment is a file of a record directory.
+type Segment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Name  string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// index is the footer. That of a torn segment, which has none, is made of what can be read of the segment.
+	Index []byte `protobuf:"bytes,2,opt,name=index,proto3" json:"index,omitempty"`
+	Torn  bool   `protobuf:"varint,3,opt,name=torn,proto3" json:"torn,omitempty"`
+	// note says that a segment is left out, and why. The other members are then empty.
+	Note          string `protobuf:"bytes,4,opt,name=note,proto3" json:"note,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Segment) Reset() {
+	*x = Segment{}
+	mi := &file_agent_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Segment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Segment) ProtoMessage() {}
+
+func (x *Segment) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Segment.ProtoReflect.Descriptor instead.
+func (*Segment) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Segment) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Segment) GetIndex() []byte {
+	if x != nil {
+		return x.Index
+	}
+	return nil
+}
+
+func (x *Segment) GetTorn() bool {
+	if x != nil {
+		return x.Torn
+	}
+	return false
+}
+
+func (x *Segment) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+type ReadSegmentRequest struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Name          string                 `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReadSegmentRequest) Reset() {
+	*x = ReadSegmentRequest{}
+	mi := &file_agent_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReadSegmentRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReadSegmentRequest) ProtoMessage() {}
+
+func (x *ReadSegmentRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReadSegmentRequest.ProtoReflect.Descriptor instead.
+func (*ReadSegmentRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *ReadSegmentRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+type SegmentBytes struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	Data          []byte                 `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SegmentBytes) Reset() {
+	*x = SegmentBytes{}
+	mi := &file_agent_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SegmentBytes) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SegmentBytes) ProtoMessage() {}
+
+func (x *SegmentBytes) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SegmentBytes.ProtoReflect.Descriptor instead.
+func (*SegmentBytes) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *SegmentBytes) GetData() []byte {
+	if x != nil {
+		return x.Data
+	}
+	return nil
 }
 
 type LookRequest struct {
@@ -561,7 +773,7 @@ type LookRequest struct {
 
 func (x *LookRequest) Reset() {
 	*x = LookRequest{}
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -573,7 +785,7 @@ func (x *LookRequest) String() string {
 func (*LookRequest) ProtoMessage() {}
 
 func (x *LookRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[0]
+	mi := &file_agent_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -586,7 +798,7 @@ func (x *LookRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LookRequest.ProtoReflect.Descriptor instead.
 func (*LookRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{0}
+	return file_agent_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *LookRequest) GetPods() *PodSelector {
@@ -640,7 +852,7 @@ type LookResponse struct {
 
 func (x *LookResponse) Reset() {
 	*x = LookResponse{}
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -652,7 +864,7 @@ func (x *LookResponse) String() string {
 func (*LookResponse) ProtoMessage() {}
 
 func (x *LookResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[1]
+	mi := &file_agent_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -665,7 +877,7 @@ func (x *LookResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LookResponse.ProtoReflect.Descriptor instead.
 func (*LookResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{1}
+	return file_agent_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *LookResponse) GetPod() *Pod {
@@ -743,7 +955,7 @@ type Goroutine struct {
 
 func (x *Goroutine) Reset() {
 	*x = Goroutine{}
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -755,7 +967,7 @@ func (x *Goroutine) String() string {
 func (*Goroutine) ProtoMessage() {}
 
 func (x *Goroutine) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[2]
+	mi := &file_agent_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -768,7 +980,7 @@ func (x *Goroutine) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Goroutine.ProtoReflect.Descriptor instead.
 func (*Goroutine) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{2}
+	return file_agent_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *Goroutine) GetId() uint64 {
@@ -797,7 +1009,7 @@ type StackFrame struct {
 
 func (x *StackFrame) Reset() {
 	*x = StackFrame{}
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -809,7 +1021,7 @@ func (x *StackFrame) String() string {
 func (*StackFrame) ProtoMessage() {}
 
 func (x *StackFrame) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[3]
+	mi := &file_agent_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -822,7 +1034,7 @@ func (x *StackFrame) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StackFrame.ProtoReflect.Descriptor instead.
 func (*StackFrame) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{3}
+	return file_agent_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *StackFrame) GetFunction() string {
@@ -858,7 +1070,7 @@ type Variable struct {
 
 func (x *Variable) Reset() {
 	*x = Variable{}
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -870,7 +1082,7 @@ func (x *Variable) String() string {
 func (*Variable) ProtoMessage() {}
 
 func (x *Variable) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[4]
+	mi := &file_agent_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -883,7 +1095,7 @@ func (x *Variable) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Variable.ProtoReflect.Descriptor instead.
 func (*Variable) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{4}
+	return file_agent_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Variable) GetName() string {
@@ -920,7 +1132,7 @@ type Pod struct {
 
 func (x *Pod) Reset() {
 	*x = Pod{}
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1144,7 @@ func (x *Pod) String() string {
 func (*Pod) ProtoMessage() {}
 
 func (x *Pod) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[5]
+	mi := &file_agent_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1157,7 @@ func (x *Pod) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Pod.ProtoReflect.Descriptor instead.
 func (*Pod) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{5}
+	return file_agent_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *Pod) GetId() uint32 {
@@ -1017,7 +1229,7 @@ type Event struct {
 
 func (x *Event) Reset() {
 	*x = Event{}
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1029,7 +1241,7 @@ func (x *Event) String() string {
 func (*Event) ProtoMessage() {}
 
 func (x *Event) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[6]
+	mi := &file_agent_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1042,7 +1254,7 @@ func (x *Event) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Event.ProtoReflect.Descriptor instead.
 func (*Event) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{6}
+	return file_agent_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *Event) GetSeq() uint64 {
@@ -1168,7 +1380,7 @@ type Field struct {
 
 func (x *Field) Reset() {
 	*x = Field{}
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1180,7 +1392,7 @@ func (x *Field) String() string {
 func (*Field) ProtoMessage() {}
 
 func (x *Field) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[7]
+	mi := &file_agent_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1193,7 +1405,7 @@ func (x *Field) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Field.ProtoReflect.Descriptor instead.
 func (*Field) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{7}
+	return file_agent_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *Field) GetName() string {
@@ -1323,7 +1535,7 @@ type Batch struct {
 
 func (x *Batch) Reset() {
 	*x = Batch{}
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1335,7 +1547,7 @@ func (x *Batch) String() string {
 func (*Batch) ProtoMessage() {}
 
 func (x *Batch) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[8]
+	mi := &file_agent_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1348,7 +1560,7 @@ func (x *Batch) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Batch.ProtoReflect.Descriptor instead.
 func (*Batch) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{8}
+	return file_agent_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Batch) GetPods() []*Pod {
@@ -1387,7 +1599,7 @@ type InfoRequest struct {
 
 func (x *InfoRequest) Reset() {
 	*x = InfoRequest{}
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1399,7 +1611,7 @@ func (x *InfoRequest) String() string {
 func (*InfoRequest) ProtoMessage() {}
 
 func (x *InfoRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[9]
+	mi := &file_agent_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1412,7 +1624,7 @@ func (x *InfoRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoRequest.ProtoReflect.Descriptor instead.
 func (*InfoRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{9}
+	return file_agent_proto_rawDescGZIP(), []int{13}
 }
 
 type InfoResponse struct {
@@ -1441,7 +1653,7 @@ type InfoResponse struct {
 
 func (x *InfoResponse) Reset() {
 	*x = InfoResponse{}
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1453,7 +1665,7 @@ func (x *InfoResponse) String() string {
 func (*InfoResponse) ProtoMessage() {}
 
 func (x *InfoResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[10]
+	mi := &file_agent_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1466,7 +1678,7 @@ func (x *InfoResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use InfoResponse.ProtoReflect.Descriptor instead.
 func (*InfoResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{10}
+	return file_agent_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *InfoResponse) GetVersion() string {
@@ -1570,7 +1782,7 @@ type Probe struct {
 
 func (x *Probe) Reset() {
 	*x = Probe{}
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1582,7 +1794,7 @@ func (x *Probe) String() string {
 func (*Probe) ProtoMessage() {}
 
 func (x *Probe) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[11]
+	mi := &file_agent_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1595,7 +1807,7 @@ func (x *Probe) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Probe.ProtoReflect.Descriptor instead.
 func (*Probe) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{11}
+	return file_agent_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *Probe) GetName() string {
@@ -1650,7 +1862,7 @@ type Knows struct {
 
 func (x *Knows) Reset() {
 	*x = Knows{}
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1662,7 +1874,7 @@ func (x *Knows) String() string {
 func (*Knows) ProtoMessage() {}
 
 func (x *Knows) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[12]
+	mi := &file_agent_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1675,7 +1887,7 @@ func (x *Knows) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Knows.ProtoReflect.Descriptor instead.
 func (*Knows) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{12}
+	return file_agent_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *Knows) GetTurns() bool {
@@ -1718,7 +1930,7 @@ type Reason struct {
 
 func (x *Reason) Reset() {
 	*x = Reason{}
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1730,7 +1942,7 @@ func (x *Reason) String() string {
 func (*Reason) ProtoMessage() {}
 
 func (x *Reason) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[13]
+	mi := &file_agent_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1743,7 +1955,7 @@ func (x *Reason) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Reason.ProtoReflect.Descriptor instead.
 func (*Reason) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{13}
+	return file_agent_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *Reason) GetCode() string {
@@ -1777,7 +1989,7 @@ type Limits struct {
 
 func (x *Limits) Reset() {
 	*x = Limits{}
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1789,7 +2001,7 @@ func (x *Limits) String() string {
 func (*Limits) ProtoMessage() {}
 
 func (x *Limits) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[14]
+	mi := &file_agent_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1802,7 +2014,7 @@ func (x *Limits) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Limits.ProtoReflect.Descriptor instead.
 func (*Limits) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{14}
+	return file_agent_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Limits) GetLease() *durationpb.Duration {
@@ -1858,7 +2070,7 @@ type Peer struct {
 
 func (x *Peer) Reset() {
 	*x = Peer{}
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1870,7 +2082,7 @@ func (x *Peer) String() string {
 func (*Peer) ProtoMessage() {}
 
 func (x *Peer) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[15]
+	mi := &file_agent_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1883,7 +2095,7 @@ func (x *Peer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Peer.ProtoReflect.Descriptor instead.
 func (*Peer) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{15}
+	return file_agent_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *Peer) GetUid() uint32 {
@@ -1923,7 +2135,7 @@ type Step struct {
 
 func (x *Step) Reset() {
 	*x = Step{}
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1935,7 +2147,7 @@ func (x *Step) String() string {
 func (*Step) ProtoMessage() {}
 
 func (x *Step) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[16]
+	mi := &file_agent_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1948,7 +2160,7 @@ func (x *Step) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Step.ProtoReflect.Descriptor instead.
 func (*Step) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{16}
+	return file_agent_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Step) GetName() string {
@@ -2036,7 +2248,7 @@ type Ability struct {
 
 func (x *Ability) Reset() {
 	*x = Ability{}
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2048,7 +2260,7 @@ func (x *Ability) String() string {
 func (*Ability) ProtoMessage() {}
 
 func (x *Ability) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[17]
+	mi := &file_agent_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2061,7 +2273,7 @@ func (x *Ability) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Ability.ProtoReflect.Descriptor instead.
 func (*Ability) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{17}
+	return file_agent_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *Ability) GetProbe() uint32 {
@@ -2161,7 +2373,7 @@ type PodSelector struct {
 
 func (x *PodSelector) Reset() {
 	*x = PodSelector{}
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2385,7 @@ func (x *PodSelector) String() string {
 func (*PodSelector) ProtoMessage() {}
 
 func (x *PodSelector) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[18]
+	mi := &file_agent_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2398,7 @@ func (x *PodSelector) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodSelector.ProtoReflect.Descriptor instead.
 func (*PodSelector) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{18}
+	return file_agent_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *PodSelector) GetNamespace() string {
@@ -2234,7 +2446,7 @@ type WatchRequest struct {
 
 func (x *WatchRequest) Reset() {
 	*x = WatchRequest{}
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2246,7 +2458,7 @@ func (x *WatchRequest) String() string {
 func (*WatchRequest) ProtoMessage() {}
 
 func (x *WatchRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[19]
+	mi := &file_agent_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2259,7 +2471,7 @@ func (x *WatchRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRequest.ProtoReflect.Descriptor instead.
 func (*WatchRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{19}
+	return file_agent_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *WatchRequest) GetPods() *PodSelector {
@@ -2306,7 +2518,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2318,7 +2530,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[20]
+	mi := &file_agent_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2331,7 +2543,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{20}
+	return file_agent_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -2353,7 +2565,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2365,7 +2577,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[21]
+	mi := &file_agent_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2378,7 +2590,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{21}
+	return file_agent_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -2421,7 +2633,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +2645,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[22]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +2658,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{22}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -2541,7 +2753,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2553,7 +2765,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[23]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2566,7 +2778,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{23}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 type StatsResponse struct {
@@ -2591,7 +2803,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2603,7 +2815,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2616,7 +2828,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -2721,7 +2933,7 @@ type RecordDir struct {
 
 func (x *RecordDir) Reset() {
 	*x = RecordDir{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2733,7 +2945,7 @@ func (x *RecordDir) String() string {
 func (*RecordDir) ProtoMessage() {}
 
 func (x *RecordDir) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2746,7 +2958,7 @@ func (x *RecordDir) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordDir.ProtoReflect.Descriptor instead.
 func (*RecordDir) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RecordDir) GetDir() string {
@@ -2825,7 +3037,7 @@ type AddBreakpointRequest struct {
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2837,7 +3049,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2850,7 +3062,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -2997,7 +3209,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3009,7 +3221,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3022,7 +3234,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -3055,7 +3267,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3067,7 +3279,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3080,7 +3292,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -3164,7 +3376,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3388,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3401,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Refused) GetStep() string {
@@ -3224,7 +3436,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3236,7 +3448,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3249,7 +3461,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3288,7 +3500,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3300,7 +3512,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3313,7 +3525,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 type ListBreakpointsResponse struct {
@@ -3325,7 +3537,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3337,7 +3549,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3350,7 +3562,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3369,7 +3581,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3381,7 +3593,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3394,7 +3606,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3424,7 +3636,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3436,7 +3648,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3449,7 +3661,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3512,7 +3724,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3524,7 +3736,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3537,7 +3749,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3605,7 +3817,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3617,7 +3829,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3630,7 +3842,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -3672,7 +3884,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3684,7 +3896,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3697,7 +3909,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -3726,7 +3938,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3738,7 +3950,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3751,7 +3963,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ListHoldsRequest) GetPods() *PodSelector {
@@ -3786,7 +3998,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3798,7 +4010,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3811,7 +4023,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -3868,7 +4080,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3880,7 +4092,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3893,7 +4105,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{40}
+	return file_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -4041,7 +4253,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4053,7 +4265,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4066,7 +4278,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{41}
+	return file_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4087,7 +4299,18 @@ var File_agent_proto protoreflect.FileDescriptor
 
 const file_agent_proto_rawDesc = "" +
 	"\n" +
-	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x94\x01\n" +
+	"\vagent.proto\x12\x10podstep.agent.v1\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"D\n" +
+	"\x0fSegmentsRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\"[\n" +
+	"\aSegment\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
+	"\x05index\x18\x02 \x01(\fR\x05index\x12\x12\n" +
+	"\x04torn\x18\x03 \x01(\bR\x04torn\x12\x12\n" +
+	"\x04note\x18\x04 \x01(\tR\x04note\"(\n" +
+	"\x12ReadSegmentRequest\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\"\"\n" +
+	"\fSegmentBytes\x12\x12\n" +
+	"\x04data\x18\x01 \x01(\fR\x04data\"\x94\x01\n" +
 	"\vLookRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x14\n" +
 	"\x05frame\x18\x02 \x01(\rR\x05frame\x12\x1e\n" +
@@ -4320,7 +4543,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xaa\b\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xce\b\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4328,7 +4551,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb9\x06\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4373,7 +4596,9 @@ const file_agent_proto_rawDesc = "" +
 	"\bNO_LINES\x10H\x12\x10\n" +
 	"\fLINES_FAILED\x10I\x12\f\n" +
 	"\bAT_HOLDS\x10J\x12\x15\n" +
-	"\x11TOO_MANY_WATCHERS\x10P\"\x18\n" +
+	"\x11TOO_MANY_WATCHERS\x10P\x12\x10\n" +
+	"\fNOT_RECORDED\x10Z\x12\x10\n" +
+	"\fSEGMENT_GONE\x10[\"\x18\n" +
 	"\x16ListBreakpointsRequest\"Y\n" +
 	"\x17ListBreakpointsResponse\x12>\n" +
 	"\vbreakpoints\x18\x01 \x03(\v2\x1c.podstep.agent.v1.BreakpointR\vbreakpoints\")\n" +
@@ -4477,7 +4702,7 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"CAUSE_STEP\x10\x02\x12\x14\n" +
 	"\x10CAUSE_BREAKPOINT\x10\x03\x12\x0f\n" +
-	"\vCAUSE_DELAY\x10\x042\xff\a\n" +
+	"\vCAUSE_DELAY\x10\x042\xa2\t\n" +
 	"\x05Agent\x12E\n" +
 	"\x04Info\x12\x1d.podstep.agent.v1.InfoRequest\x1a\x1e.podstep.agent.v1.InfoResponse\x12B\n" +
 	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12E\n" +
@@ -4491,7 +4716,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x04Step\x12\x1d.podstep.agent.v1.StepRequest\x1a\x1a.podstep.agent.v1.HoldInfo\x12Q\n" +
 	"\bContinue\x12!.podstep.agent.v1.ContinueRequest\x1a\".podstep.agent.v1.ContinueResponse\x12T\n" +
 	"\tListHolds\x12\".podstep.agent.v1.ListHoldsRequest\x1a#.podstep.agent.v1.ListHoldsResponse\x12E\n" +
-	"\x04Look\x12\x1d.podstep.agent.v1.LookRequest\x1a\x1e.podstep.agent.v1.LookResponseB*Z(github.com/podstep/podstep/agent/agentpbb\x06proto3"
+	"\x04Look\x12\x1d.podstep.agent.v1.LookRequest\x1a\x1e.podstep.agent.v1.LookResponse\x12J\n" +
+	"\bSegments\x12!.podstep.agent.v1.SegmentsRequest\x1a\x19.podstep.agent.v1.Segment0\x01\x12U\n" +
+	"\vReadSegment\x12$.podstep.agent.v1.ReadSegmentRequest\x1a\x1e.podstep.agent.v1.SegmentBytes0\x01B*Z(github.com/podstep/podstep/agent/agentpbb\x06proto3"
 
 var (
 	file_agent_proto_rawDescOnce sync.Once
@@ -4506,7 +4733,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -4514,164 +4741,173 @@ var file_agent_proto_goTypes = []any{
 	(StepMode)(0),                   // 3: podstep.agent.v1.StepMode
 	(Cause)(0),                      // 4: podstep.agent.v1.Cause
 	(Problem_Code)(0),               // 5: podstep.agent.v1.Problem.Code
-	(*LookRequest)(nil),             // 6: podstep.agent.v1.LookRequest
-	(*LookResponse)(nil),            // 7: podstep.agent.v1.LookResponse
-	(*Goroutine)(nil),               // 8: podstep.agent.v1.Goroutine
-	(*StackFrame)(nil),              // 9: podstep.agent.v1.StackFrame
-	(*Variable)(nil),                // 10: podstep.agent.v1.Variable
-	(*Pod)(nil),                     // 11: podstep.agent.v1.Pod
-	(*Event)(nil),                   // 12: podstep.agent.v1.Event
-	(*Field)(nil),                   // 13: podstep.agent.v1.Field
-	(*Batch)(nil),                   // 14: podstep.agent.v1.Batch
-	(*InfoRequest)(nil),             // 15: podstep.agent.v1.InfoRequest
-	(*InfoResponse)(nil),            // 16: podstep.agent.v1.InfoResponse
-	(*Probe)(nil),                   // 17: podstep.agent.v1.Probe
-	(*Knows)(nil),                   // 18: podstep.agent.v1.Knows
-	(*Reason)(nil),                  // 19: podstep.agent.v1.Reason
-	(*Limits)(nil),                  // 20: podstep.agent.v1.Limits
-	(*Peer)(nil),                    // 21: podstep.agent.v1.Peer
-	(*Step)(nil),                    // 22: podstep.agent.v1.Step
-	(*Ability)(nil),                 // 23: podstep.agent.v1.Ability
-	(*PodSelector)(nil),             // 24: podstep.agent.v1.PodSelector
-	(*WatchRequest)(nil),            // 25: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 26: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 27: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 28: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 29: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 30: podstep.agent.v1.StatsResponse
-	(*RecordDir)(nil),               // 31: podstep.agent.v1.RecordDir
-	(*AddBreakpointRequest)(nil),    // 32: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 33: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 34: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 35: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 36: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 37: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 38: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 39: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 40: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 41: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 42: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 43: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 44: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 45: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 46: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 47: podstep.agent.v1.Budget
-	nil,                             // 48: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 49: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 50: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 51: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 52: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 53: google.protobuf.Timestamp
+	(*SegmentsRequest)(nil),         // 6: podstep.agent.v1.SegmentsRequest
+	(*Segment)(nil),                 // 7: podstep.agent.v1.Segment
+	(*ReadSegmentRequest)(nil),      // 8: podstep.agent.v1.ReadSegmentRequest
+	(*SegmentBytes)(nil),            // 9: podstep.agent.v1.SegmentBytes
+	(*LookRequest)(nil),             // 10: podstep.agent.v1.LookRequest
+	(*LookResponse)(nil),            // 11: podstep.agent.v1.LookResponse
+	(*Goroutine)(nil),               // 12: podstep.agent.v1.Goroutine
+	(*StackFrame)(nil),              // 13: podstep.agent.v1.StackFrame
+	(*Variable)(nil),                // 14: podstep.agent.v1.Variable
+	(*Pod)(nil),                     // 15: podstep.agent.v1.Pod
+	(*Event)(nil),                   // 16: podstep.agent.v1.Event
+	(*Field)(nil),                   // 17: podstep.agent.v1.Field
+	(*Batch)(nil),                   // 18: podstep.agent.v1.Batch
+	(*InfoRequest)(nil),             // 19: podstep.agent.v1.InfoRequest
+	(*InfoResponse)(nil),            // 20: podstep.agent.v1.InfoResponse
+	(*Probe)(nil),                   // 21: podstep.agent.v1.Probe
+	(*Knows)(nil),                   // 22: podstep.agent.v1.Knows
+	(*Reason)(nil),                  // 23: podstep.agent.v1.Reason
+	(*Limits)(nil),                  // 24: podstep.agent.v1.Limits
+	(*Peer)(nil),                    // 25: podstep.agent.v1.Peer
+	(*Step)(nil),                    // 26: podstep.agent.v1.Step
+	(*Ability)(nil),                 // 27: podstep.agent.v1.Ability
+	(*PodSelector)(nil),             // 28: podstep.agent.v1.PodSelector
+	(*WatchRequest)(nil),            // 29: podstep.agent.v1.WatchRequest
+	(*PodsRequest)(nil),             // 30: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 31: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 32: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 33: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 34: podstep.agent.v1.StatsResponse
+	(*RecordDir)(nil),               // 35: podstep.agent.v1.RecordDir
+	(*AddBreakpointRequest)(nil),    // 36: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 37: podstep.agent.v1.HoldAction
+	(*Breakpoint)(nil),              // 38: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 39: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 40: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 41: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 42: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 43: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 44: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 45: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 46: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 47: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 48: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 49: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 50: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 51: podstep.agent.v1.Budget
+	nil,                             // 52: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 53: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 54: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 55: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 56: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
-	24, // 0: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	11, // 1: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
-	9,  // 2: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
-	10, // 3: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
-	10, // 4: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
-	10, // 5: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	52, // 6: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
-	8,  // 7: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
-	0,  // 8: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	13, // 9: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	11, // 10: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	53, // 11: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	22, // 12: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	20, // 13: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	17, // 14: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
-	21, // 15: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
-	1,  // 16: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	19, // 17: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	53, // 18: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	18, // 19: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	48, // 20: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	52, // 21: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	52, // 22: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	52, // 23: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	52, // 24: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	23, // 25: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	19, // 26: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	19, // 27: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	19, // 28: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	49, // 29: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	24, // 30: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	24, // 31: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	28, // 32: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	11, // 33: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	53, // 34: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	46, // 35: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	50, // 36: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	31, // 37: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
-	24, // 38: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 39: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	52, // 40: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	33, // 41: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	52, // 42: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	52, // 43: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	52, // 44: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	32, // 45: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	35, // 46: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	53, // 47: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	21, // 48: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	9,  // 49: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	36, // 50: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 51: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	51, // 52: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	36, // 53: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	19, // 54: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	34, // 55: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	24, // 56: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	52, // 57: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	52, // 58: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	24, // 59: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 60: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	52, // 61: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	52, // 62: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	24, // 63: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	46, // 64: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	24, // 65: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	46, // 66: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	11, // 67: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	53, // 68: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	52, // 69: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	47, // 70: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	13, // 71: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	21, // 72: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	52, // 73: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 74: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	9,  // 75: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	52, // 76: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	15, // 77: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	25, // 78: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	26, // 79: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	29, // 80: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	32, // 81: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	37, // 82: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	39, // 83: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	40, // 84: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	40, // 85: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	41, // 86: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	42, // 87: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	44, // 88: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	6,  // 89: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	16, // 90: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	14, // 91: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	27, // 92: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	30, // 93: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	34, // 94: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	38, // 95: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	34, // 96: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	46, // 97: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	46, // 98: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	46, // 99: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	43, // 100: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	45, // 101: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	7,  // 102: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	90, // [90:103] is the sub-list for method output_type
-	77, // [77:90] is the sub-list for method input_type
-	77, // [77:77] is the sub-list for extension type_name
-	77, // [77:77] is the sub-list for extension extendee
-	0,  // [0:77] is the sub-list for field type_name
+	28, // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28, // 1: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	15, // 2: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
+	13, // 3: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
+	14, // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
+	14, // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
+	14, // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
+	56, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	12, // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
+	0,  // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
+	17, // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	15, // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	57, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	26, // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	24, // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	21, // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	25, // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
+	1,  // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	23, // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	57, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	22, // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	52, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	56, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	56, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	56, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	56, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	27, // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	23, // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	23, // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	23, // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	53, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	28, // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28, // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	32, // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	15, // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	57, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	50, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	54, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	35, // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
+	28, // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,  // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	56, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	37, // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	56, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	56, // 44: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	56, // 45: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	36, // 46: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	39, // 47: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	57, // 48: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	25, // 49: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	13, // 50: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	40, // 51: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 52: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	55, // 53: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	40, // 54: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	23, // 55: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	38, // 56: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	28, // 57: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	56, // 58: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	56, // 59: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	28, // 60: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 61: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	56, // 62: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	56, // 63: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	28, // 64: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	50, // 65: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	28, // 66: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	50, // 67: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	15, // 68: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	57, // 69: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	56, // 70: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	51, // 71: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	17, // 72: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	25, // 73: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	56, // 74: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 75: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	13, // 76: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	56, // 77: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	19, // 78: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	29, // 79: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	30, // 80: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	33, // 81: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	36, // 82: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	41, // 83: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	43, // 84: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	44, // 85: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	44, // 86: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	45, // 87: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	46, // 88: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	48, // 89: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	10, // 90: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	6,  // 91: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
+	8,  // 92: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
+	20, // 93: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	18, // 94: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	31, // 95: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	34, // 96: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	38, // 97: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	42, // 98: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	38, // 99: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	50, // 100: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	50, // 101: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	50, // 102: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	47, // 103: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	49, // 104: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	11, // 105: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	7,  // 106: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
+	9,  // 107: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
+	93, // [93:108] is the sub-list for method output_type
+	78, // [78:93] is the sub-list for method input_type
+	78, // [78:78] is the sub-list for extension type_name
+	78, // [78:78] is the sub-list for extension extendee
+	0,  // [0:78] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -4679,7 +4915,7 @@ func file_agent_proto_init() {
 	if File_agent_proto != nil {
 		return
 	}
-	file_agent_proto_msgTypes[7].OneofWrappers = []any{
+	file_agent_proto_msgTypes[11].OneofWrappers = []any{
 		(*Field_Text)(nil),
 		(*Field_Number)(nil),
 		(*Field_Flag)(nil),
@@ -4687,20 +4923,20 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[26].OneofWrappers = []any{
+	file_agent_proto_msgTypes[30].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
 	}
-	file_agent_proto_msgTypes[36].OneofWrappers = []any{}
-	file_agent_proto_msgTypes[38].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[40].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[42].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   46,
+			NumMessages:   50,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

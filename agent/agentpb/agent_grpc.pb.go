@@ -35,6 +35,8 @@ const (
 	Agent_Continue_FullMethodName         = "/podstep.agent.v1.Agent/Continue"
 	Agent_ListHolds_FullMethodName        = "/podstep.agent.v1.Agent/ListHolds"
 	Agent_Look_FullMethodName             = "/podstep.agent.v1.Agent/Look"
+	Agent_Segments_FullMethodName         = "/podstep.agent.v1.Agent/Segments"
+	Agent_ReadSegment_FullMethodName      = "/podstep.agent.v1.Agent/ReadSegment"
 )
 
 // AgentClient is the client API for Agent service.
@@ -66,6 +68,10 @@ type AgentClient interface {
 	ListHolds(ctx context.Context, in *ListHoldsRequest, opts ...grpc.CallOption) (*ListHoldsResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error)
+	// Segments streams what the agent's record directory has: docs/back.md. The oldest segment comes first.
+	Segments(ctx context.Context, in *SegmentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Segment], error)
+	// ReadSegment streams the bytes of a segment, which is a trace file.
+	ReadSegment(ctx context.Context, in *ReadSegmentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SegmentBytes], error)
 }
 
 type agentClient struct {
@@ -224,6 +230,44 @@ func (c *agentClient) Look(ctx context.Context, in *LookRequest, opts ...grpc.Ca
 	return out, nil
 }
 
+func (c *agentClient) Segments(ctx context.Context, in *SegmentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Segment], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[2], Agent_Segments_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SegmentsRequest, Segment]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_SegmentsClient = grpc.ServerStreamingClient[Segment]
+
+func (c *agentClient) ReadSegment(ctx context.Context, in *ReadSegmentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SegmentBytes], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[3], Agent_ReadSegment_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[ReadSegmentRequest, SegmentBytes]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_ReadSegmentClient = grpc.ServerStreamingClient[SegmentBytes]
+
 // AgentServer is the server API for Agent service.
 // All implementations must embed UnimplementedAgentServer
 // for forward compatibility.
@@ -253,6 +297,10 @@ type AgentServer interface {
 	ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(context.Context, *LookRequest) (*LookResponse, error)
+	// Segments streams what the agent's record directory has: docs/back.md. The oldest segment comes first.
+	Segments(*SegmentsRequest, grpc.ServerStreamingServer[Segment]) error
+	// ReadSegment streams the bytes of a segment, which is a trace file.
+	ReadSegment(*ReadSegmentRequest, grpc.ServerStreamingServer[SegmentBytes]) error
 	mustEmbedUnimplementedAgentServer()
 }
 
@@ -301,6 +349,12 @@ func (UnimplementedAgentServer) ListHolds(context.Context, *ListHoldsRequest) (*
 }
 func (UnimplementedAgentServer) Look(context.Context, *LookRequest) (*LookResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Look not implemented")
+}
+func (UnimplementedAgentServer) Segments(*SegmentsRequest, grpc.ServerStreamingServer[Segment]) error {
+	return status.Error(codes.Unimplemented, "method Segments not implemented")
+}
+func (UnimplementedAgentServer) ReadSegment(*ReadSegmentRequest, grpc.ServerStreamingServer[SegmentBytes]) error {
+	return status.Error(codes.Unimplemented, "method ReadSegment not implemented")
 }
 func (UnimplementedAgentServer) mustEmbedUnimplementedAgentServer() {}
 func (UnimplementedAgentServer) testEmbeddedByValue()               {}
@@ -543,6 +597,28 @@ func _Agent_Look_Handler(srv interface{}, ctx context.Context, dec func(interfac
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Agent_Segments_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SegmentsRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServer).Segments(m, &grpc.GenericServerStream[SegmentsRequest, Segment]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_SegmentsServer = grpc.ServerStreamingServer[Segment]
+
+func _Agent_ReadSegment_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(ReadSegmentRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServer).ReadSegment(m, &grpc.GenericServerStream[ReadSegmentRequest, SegmentBytes]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_ReadSegmentServer = grpc.ServerStreamingServer[SegmentBytes]
+
 // Agent_ServiceDesc is the grpc.ServiceDesc for Agent service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -604,6 +680,16 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "HoldWhile",
 			Handler:       _Agent_HoldWhile_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "Segments",
+			Handler:       _Agent_Segments_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "ReadSegment",
+			Handler:       _Agent_ReadSegment_Handler,
 			ServerStreams: true,
 		},
 	},

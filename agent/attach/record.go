@@ -28,11 +28,19 @@ func (s *Session) record() (err error) {
 	if err != nil {
 		return err
 	}
-	s.agent.ReportRecord(func() *agentpb.RecordDir {
-		st := s.past.Stats()
-		return &agentpb.RecordDir{Dir: st.Dir, Bytes: st.Bytes, Limit: st.Limit, Events: st.Events, Dropped: st.Dropped, Failing: redact.Text(st.Failing)}
-	})
+	s.agent.ServeRecord(&record{s.past, past.Dir(s.o.Record)})
 	return nil
+}
+
+// record is the record directory as clients read it.
+type record struct {
+	recorder *past.Recorder
+	past.Dir
+}
+
+func (r *record) Stats() *agentpb.RecordDir {
+	st := r.recorder.Stats()
+	return &agentpb.RecordDir{Dir: st.Dir, Bytes: st.Bytes, Limit: st.Limit, Events: st.Events, Dropped: st.Dropped, Failing: redact.Text(st.Failing)}
 }
 
 // endRecord ends the recording. The kubelet is as before by now, or will be: an error is for people to know.

@@ -16,7 +16,7 @@ type Reader struct{ client *Client }
 
 // reading are the requests that change nothing: neither a pod, nor what the agent does. Look is not among them: the
 // kubelet stands still for it.
-var reading = map[string]bool{"Info": true, "Watch": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true}
+var reading = map[string]bool{"Info": true, "Watch": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true, "Segments": true, "ReadSegment": true}
 
 // DialReader is Dial for a client that only looks.
 func DialReader(ctx context.Context, path string) (*Reader, error) { return ReachReader(ctx, At(path)) }
@@ -84,4 +84,14 @@ func (r *Reader) ListBreakpoints(ctx context.Context, in *agentpb.ListBreakpoint
 // ListHolds asks which pods are held.
 func (r *Reader) ListHolds(ctx context.Context, in *agentpb.ListHoldsRequest, opts ...grpc.CallOption) (*agentpb.ListHoldsResponse, error) {
 	return r.client.ListHolds(ctx, in, opts...)
+}
+
+// Segments asks which segments the agent's record directory has.
+func (r *Reader) Segments(ctx context.Context, in *agentpb.SegmentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[agentpb.Segment], error) {
+	return r.client.Segments(ctx, in, opts...)
+}
+
+// ReadSegment asks for the bytes of a segment.
+func (r *Reader) ReadSegment(ctx context.Context, in *agentpb.ReadSegmentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[agentpb.SegmentBytes], error) {
+	return r.client.ReadSegment(ctx, in, opts...)
 }

@@ -69,6 +69,9 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
 		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
+
+	agentpb.Problem_NOT_RECORDED: text("this agent records nothing to look back at; podstep attach --record-dir DIR does", "该代理没有可供回看的记录；podstep attach --record-dir DIR 会记录"),
+	agentpb.Problem_SEGMENT_GONE: text("the agent has no segment {name} any more: it keeps no more; ask again", "代理已没有记录段 {name}：它只保留有限的记录；请再试一次"),
 }
 
 // unseen is the text of STEP_NOT_SEEN if a probe gives the reason.

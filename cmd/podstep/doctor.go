@@ -7,6 +7,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -21,7 +23,10 @@ func (a *app) doctor() *cobra.Command {
 what each probe would take, and what a lab needs. It prints what is missing and
 what to do about it, and changes nothing. As root it can check more.
 
-The exit code is 0 if there is an agent, or if podstep attach can start one here. It
+If several nodes are named, the checks of the agents are of each of them, and the others
+of this machine.
+
+The exit code is 0 if there is an agent, or one on each node that is named, or if podstep attach can start one here. It
 is 1 otherwise, and if a podstep that was attached keeps the kubelet from its runtime.`,
 		Args: arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -42,18 +47,29 @@ is 1 otherwise, and if a podstep that was attached keeps the kubelet from its ru
 	return cmd
 }
 
-// doctorChecks returns all checks: those of the agent first, since the others are about it.
+// doctorChecks returns all checks: those of the agents first, since the others are about what they need.
 // Without an agent there is only one check of it.
 func (a *app) doctorChecks(ctx context.Context) []reach.Check {
 	machine := reach.Look(ctx)
-	c, err := a.dialReader(ctx)
+	nodes, err := a.chosen(ctx)
 	if err != nil {
 		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
 	}
-	defer c.Close()
-	checks := reach.Agent(c.About(), c.Place().String())
-	if stats, err := c.Stats(ctx, &agentpb.StatsRequest{}); err == nil && stats.GetRecord() != nil {
+	answers := fleet.Ask(ctx, nodes, patienceWith(nodes), agentChecks)
+	if len(nodes) > 1 {
+		return append(reach.Nodes(answers), machine.Checks...)
+	}
+	if err := answers[0].Err; err != nil {
+		return append([]reach.Check{reach.NoAgent(err, machine)}, machine.Checks...)
+	}
+	return append(answers[0].Value, machine.Checks...)
+}
+
+// agentChecks returns the checks of an agent.
+func agentChecks(ctx context.Context, c *client.Client) ([]reach.Check, error) {
+	checks := reach.Agent(c.About(), c.Place.String())
+	if stats, err := c.Reader().Stats(ctx, &agentpb.StatsRequest{}); err == nil && stats.GetRecord() != nil {
 		checks = append(checks, reach.Record(stats.GetRecord()))
 	}
-	return append(checks, machine.Checks...)
+	return checks, nil
 }

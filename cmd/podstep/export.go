@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/agent/export"
 	"github.com/podstep/podstep/agent/export/collector"
 	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -36,10 +37,13 @@ func (a *app) export() *cobra.Command {
 		fmt.Fprintf(&forms, "  %-10s%s\n", f.Name, f.Text)
 	}
 	cmd := &cobra.Command{
-		Use:   "export FILE [POD|GLOB] [-n NAMESPACE] --to " + strings.Join(flags.to.of, "|") + " [-w FILE [--force]] [--otlp ENDPOINT] [flags]",
+		Use:   "export [FILE] [POD|GLOB] [-n NAMESPACE] --to " + strings.Join(flags.to.of, "|") + " [-w FILE [--force]] [--otlp ENDPOINT] [flags]",
 		Short: "Write a recorded trace in a form that other tools open",
 		Long: `Writes the stories of a file that podstep trace -w has written, of a directory to which
-podstep attach --record-dir records, or of a kubelet's log, in another form:
+podstep attach --record-dir records, or of a kubelet's log, in another form. With --since
+or --until and no FILE they come from the record of the agent here, or of the agent that
+is named (--node, --ssh, --socket); of several nodes, --otlp sends the spans of each, and
+a form is written of the node that has the POD:
 
 ` + forms.String() + `
 Without -w it writes to stdout. A FILE is there in full or not at all; only its
@@ -50,14 +54,21 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
   podstep export node.podstep 'shop/*' --to otlp -w shop.jsonl
   podstep export web.podstep --to json | jq -c 'select(.durationNs > 1e9) | [.step, .durationNs / 1e9]'
   podstep export /var/lib/podstep/record web --since 03:00 --until 03:30 --to perfetto -w web.pftrace
-  podstep export web.podstep --otlp http://localhost:4318`,
-		Args: arguments(1, 2, "FILE [POD]"),
+  podstep export web.podstep --otlp http://localhost:4318
+  podstep export --since 1h --otlp http://localhost:4318 --all-nodes`,
+		Args: arguments(0, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			pod := ""
-			if len(args) > 1 {
-				pod = args[1]
+			if err := flags.check(a.out); err != nil {
+				return err
 			}
-			return a.exportTrace(cmd.Context(), args[0], pod, &flags)
+			timed := flags.logs.since != "" || flags.logs.until != ""
+			switch {
+			case timed && (len(args) == 0 || len(args) == 1 && !isRecording(args[0])):
+				return a.exportRecords(cmd.Context(), first(args), &flags)
+			case len(args) == 0:
+				return usagef("FILE is missing; name one, or with --since a time of what podstep recorded")
+			}
+			return a.exportTrace(cmd.Context(), args[0], first(args[1:]), &flags)
 		},
 	}
 	flags.podName.add(cmd)
@@ -94,14 +105,11 @@ func isTerminal(w io.Writer) bool {
 }
 
 func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFlags) error {
-	if err := flags.check(a.out); err != nil {
-		return err
-	}
 	sel, err := flags.some(pod)
 	if err != nil {
 		return err
 	}
-	flags.logs.past = pastChoice{pods: sel}
+	flags.logs.past.pods = sel
 	r, err := a.openLogs(ctx, &flags.logs, path)
 	if err != nil {
 		return openError(err)
@@ -116,6 +124,27 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 		return a.exportToCollector(ctx, path, r, sel, about, flags.otlp)
 	}
 	return a.exportToFile(ctx, path, r, sel, about, flags)
+}
+
+// exportRecords exports what agents have recorded: to a collector that of all nodes that the command is about.
+func (a *app) exportRecords(ctx context.Context, pod string, flags *exportFlags) error {
+	sel, err := flags.some(pod)
+	if err != nil {
+		return err
+	}
+	if flags.otlp == "" || !a.several() {
+		names, err := flags.logs.fromRecord(ctx, a, sel, true)
+		if err != nil {
+			return err
+		}
+		return a.exportTrace(ctx, names[0], pod, flags)
+	}
+	answers, err := askRecords(ctx, a, func(from past.Store, node string) (struct{}, error) {
+		of := *flags
+		of.logs.past.from, of.logs.past.node = from, node
+		return struct{}{}, a.exportTrace(ctx, from.String(), pod, &of)
+	})
+	return errors.Join(err, a.printUnanswered(namesOf(answers), errorsOf(answers)))
 }
 
 func (a *app) exportToFile(ctx context.Context, path string, r trace.Recording, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {

@@ -98,9 +98,14 @@ func (a *app) one(ctx context.Context) (fleet.Node, error) {
 		return fleet.Node{}, err
 	}
 	if len(nodes) > 1 {
-		return fleet.Node{}, usagef("%d nodes are named, and this command is about one; choose it with --node NAME", len(nodes))
+		return fleet.Node{}, errSeveralNodes(len(nodes))
 	}
 	return nodes[0], nil
+}
+
+// errSeveralNodes returns the error of a command that is about one node.
+func errSeveralNodes(named int) error {
+	return usagef("%d nodes are named, and this command is about one; choose it with --node NAME", named)
 }
 
 // patienceWith returns how long each of some nodes may take to answer. A node that is asked alone delays nobody, and

@@ -55,13 +55,17 @@ func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace
 	if f.named {
 		o.Node = a.node
 	}
+	if f.past.from != nil {
+		o.Node = "" // the agent's name is the node's
+		return a.openPast(f.past.from, f, &o)
+	}
 	o.Fetch = a.fetchLogs(ctx, &o)
 	all := append(names, f.logs...)
 	if len(all) == 1 && past.IsDir(all[0]) {
 		if f.given() {
 			return nil, notForTraces(all)
 		}
-		return a.openPast(all[0], f, &o)
+		return a.openPast(past.Dir(all[0]), f, &o)
 	}
 	if len(all) == 1 && logstory.IsFile(all[0]) {
 		switch r, err := bundle.Story(all[0]); {

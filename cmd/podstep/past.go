@@ -1,10 +1,7 @@
 package main
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"os"
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -22,32 +19,6 @@ const defaultRecordDir = "/var/lib/podstep/record"
 // carried over.
 const lookBack = time.Hour
 
-// recordDir returns the directory to which the agent here records, or that of the service.
-func (a *app) recordDir(ctx context.Context) (string, error) {
-	if c, err := a.dialReader(ctx); err == nil {
-		defer c.Close()
-		if stats, err := c.Stats(ctx, &agentpb.StatsRequest{}); err == nil && stats.GetRecord().GetDir() != "" {
-			return stats.GetRecord().GetDir(), nil
-		}
-	}
-	if _, err := os.ReadDir(defaultRecordDir); errors.Is(err, os.ErrPermission) {
-		return "", fmt.Errorf("%s can be read by its owner alone: run podstep with sudo, or name a copy of it", defaultRecordDir)
-	}
-	if past.IsDir(defaultRecordDir) {
-		return defaultRecordDir, nil
-	}
-	return "", fmt.Errorf("nothing was recorded here: no agent records, and %s has nothing; podstep attach --record-dir DIR does, and a DIR can be named", defaultRecordDir)
-}
-
-// orRecordDir returns names of recordings, or the record directory if there is none.
-func (a *app) orRecordDir(ctx context.Context, names []string) ([]string, error) {
-	if len(names) > 0 {
-		return names, nil
-	}
-	dir, err := a.recordDir(ctx)
-	return []string{dir}, err
-}
-
 // pastChoice chooses the part of a recording that is read, besides the time.
 type pastChoice struct {
 	pods *agentpb.PodSelector // nil: all
@@ -57,24 +28,27 @@ type pastChoice struct {
 	state bool
 	// context: what is before the time is needed to understand it.
 	context bool
+	// from is where the recording is, and node whose it is there; nil: it is named by an argument.
+	from past.Store
+	node string
 }
 
 // openPast opens what a record directory has of the time that flags name.
-func (a *app) openPast(dir string, f *logFlags, o *logstory.Options) (trace.Recording, error) {
-	c := past.Choice{Since: o.Since, Until: o.Until, Pods: f.past.pods, Node: o.Node, Context: f.past.context}
+func (a *app) openPast(from past.Store, f *logFlags, o *logstory.Options) (trace.Recording, error) {
+	c := past.Choice{Since: o.Since, Until: o.Until, Pods: f.past.pods, Node: cmp.Or(f.past.node, o.Node), Context: f.past.context}
 	if f.past.state {
 		c.Context, c.LastRun, c.Back = true, true, lookBack
 		if !f.past.at.IsZero() {
 			c.Until = f.past.at
 		}
 	}
-	r, err := past.Open(dir, c)
+	r, err := past.Open(from, c)
 	if err != nil {
 		return nil, err
 	}
 	if at := f.past.at; !at.IsZero() {
 		if last, is := r.Recorded(at); !is {
-			a.printf("podstep: nothing was recorded at %s; this is as of %s", at.Local().Format(time.DateTime), last.Local().Format(time.DateTime))
+			a.printf("podstep: %s has nothing of %s; this is as of %s", from, at.Local().Format(time.DateTime), last.Local().Format(time.DateTime))
 		}
 	}
 	return &noted{r, a, 0}, nil

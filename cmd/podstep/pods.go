@@ -43,7 +43,7 @@ retrying for retry:
   done     it has ended, or the kubelet has refused it
 
 With --at it shows what the pods were doing at a TIME, by what podstep attach
---record-dir has recorded; FOR is as of then.
+--record-dir has recorded, here or on the nodes that are named; FOR is as of then.
 
 A pod that is named and is not there is an error; a glob may match none.`,
 		Example: `  podstep pods
@@ -134,15 +134,19 @@ func onOneNode(pods []*agentpb.PodState) (out []nodePod) {
 // podsOf returns the pods of all nodes, with the names of the nodes if they are named.
 func podsOf(answers []fleet.Answer[[]*agentpb.PodState], named bool) (out []nodePod) {
 	for i := range answers {
-		name := ""
-		if named {
-			name = answers[i].Name
-		}
 		for _, p := range answers[i].Value {
-			out = append(out, nodePod{name, p})
+			out = append(out, nodePod{nameIf(named, answers[i].Name), p})
 		}
 	}
 	return out
+}
+
+// nameIf returns the name of a node if it is to be named.
+func nameIf(named bool, node string) string {
+	if named {
+		return node
+	}
+	return ""
 }
 
 // podJSON is a pod's state as scripts get it.

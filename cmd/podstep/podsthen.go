@@ -2,12 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/explain/gather"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // podsThen says at which moment of which recording pods are looked at.
@@ -24,27 +30,46 @@ func (f *podsThen) add(cmd *cobra.Command) {
 
 func (f *podsThen) given() bool { return f.at.text != "" || f.trace != "" }
 
+// statesThen are what pods were doing at a moment.
+type statesThen struct {
+	pods []*agentpb.PodState
+	at   time.Time
+}
+
 // printPodsThen prints what pods were doing.
 func (a *app) printPodsThen(ctx context.Context, sel *agentpb.PodSelector, f *podsThen, out *format) error {
 	var names []string
 	if f.trace != "" {
 		names = []string{f.trace}
 	}
-	names, err := a.orRecordDir(ctx, names)
+	answers, err := askThen(ctx, a, &f.logs, &f.at, sel, names, func(t *gather.Trace) (statesThen, error) {
+		for _, line := range t.Broken() {
+			a.printf("podstep: %s", line)
+		}
+		return statesThen{t.States(sel), t.End()}, nil
+	})
 	if err != nil {
 		return err
 	}
-	from := nameOfLogs(names)
-	t, err := a.readPast(ctx, &f.logs, &f.at, sel, from, names)
-	if err != nil {
-		return err
+	var pods []nodePod
+	var at time.Time
+	several := len(answers) > 1
+	for _, answer := range answers {
+		if answer.Value.at.After(at) {
+			at = answer.Value.at
+		}
+		for _, p := range answer.Value.pods {
+			pods = append(pods, nodePod{nameIf(several, answer.Name), p})
+		}
 	}
-	pods := onOneNode(t.States(sel))
-	if len(pods) == 0 && sel.Name != "" && !sel.HasGlob() {
-		return fmt.Errorf("%s has no pod %s of that time", from, sel.Written())
+	slices.SortStableFunc(pods, func(a, b nodePod) int { return life.CompareWorst(a.PodState, b.PodState) })
+	unanswered := a.printUnanswered(namesOf(answers), errorsOf(answers))
+	switch {
+	case len(pods) == 0 && unanswered != nil:
+		return unanswered
+	case len(pods) == 0 && sel.Name != "" && !sel.HasGlob():
+		return fmt.Errorf("%s has no pod %s of that time", strings.Join(namesOf(answers), ", "), sel.Written())
 	}
-	for _, line := range t.Broken() {
-		a.printf("podstep: %s", line)
-	}
-	return out.print(a.out, newPodsJSON(pods), func(w io.Writer) { podTable(w, pods, false, out.wide(), t.End()) })
+	err = out.print(a.out, newPodsJSON(pods), func(w io.Writer) { podTable(w, pods, several, out.wide(), at) })
+	return errors.Join(err, unanswered)
 }

@@ -34,8 +34,9 @@ that the kubelet of that node serves through the API server. It needs no agent.
 
 DIR is a directory to which podstep attach --record-dir records, or a copy of it; it
 may be read while podstep writes. With --since or --until and no FILE podstep reads
-the one of this machine, and a POD chooses the pods: podstep replay --since 1h web.
-Where nothing was recorded, the node's story says so.
+that of the agent here, or of the agent that is named (--node, --ssh, --socket), and a
+POD chooses the pods: podstep replay --since 1h web. Of several nodes it is the one
+that has the POD. Where nothing was recorded, the node's story says so.
 
 What a log tells depends on the kubelet's -v: at 2 what comes and goes, at 4 the turns
 of each pod's worker with most of their steps. docs/log.md has a table.
@@ -58,6 +59,7 @@ func (a *app) replay() *cobra.Command {
   podstep replay web.podstep --follow
   podstep replay --since 03:00 --until 03:30 web
   podstep replay record --since 1h
+  podstep replay --since 1h web --node worker-3
   podstep replay kubelet.log containerd.log
   podstep replay node/worker-1 --since 15:00
   journalctl -u kubelet -u containerd -o json | podstep replay -`,
@@ -109,11 +111,18 @@ func (f *replayFlags) recordings(ctx context.Context, a *app, args []string) ([]
 	if err != nil {
 		return nil, err
 	}
-	if len(args) > 0 || f.name.namespace != "" {
-		f.logs.past.pods = sel
+	return f.logs.fromRecord(ctx, a, sel, len(args) > 0 || f.name.namespace != "")
+}
+
+// fromRecord makes the record of the node that the command is about the recording. It returns its name.
+func (f *logFlags) fromRecord(ctx context.Context, a *app, sel *agentpb.PodSelector, chosen bool) (names []string, err error) {
+	if f.past.from, f.past.node, err = a.recordWith(ctx, sel); err != nil {
+		return nil, err
 	}
-	dir, err := a.recordDir(ctx)
-	return []string{dir}, err
+	if chosen {
+		f.past.pods = sel
+	}
+	return []string{f.past.from.String()}, nil
 }
 
 // isRecording reports whether an argument is no pod.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/cmd/podstep/reach"
 	"github.com/podstep/podstep/probes"
@@ -38,7 +41,8 @@ pod, in the order in which a pod meets them. It needs no agent.
 
 With --kubelet it reads a kubelet's program, also a stripped one, and shows for
 each step whether the program has its function. With --agent it asks the agent
-what each of its probes can do at each step, and why not more.`,
+what each of its probes can do at each step, and why not more; of several nodes, each
+node has rows of its own.`,
 		Example: `  podstep steps --stage syncpod
   podstep steps 'cri.*' -o wide
   podstep steps --agent --stage cri
@@ -73,11 +77,12 @@ func (a *app) printSteps(ctx context.Context, glob string, f *stepsFlags) error 
 		}
 	}
 	if f.agent {
-		if err := a.askReach(ctx, data, f.lang.value); err != nil {
+		data, err = a.askReach(ctx, data, f.lang.value)
+		if len(data) == 0 {
 			return err
 		}
 	}
-	return f.out.print(a.out, data, func(w io.Writer) { stepTable(w, data, f.out.wide()) })
+	return errors.Join(f.out.print(a.out, data, func(w io.Writer) { stepTable(w, data, f.out.wide()) }), err)
 }
 
 // entries returns the steps that are chosen, and what scripts get of them.
@@ -160,15 +165,29 @@ func (a *app) lookFor(steps []*probes.Step, data []stepJSON, file string) error 
 	return nil
 }
 
-// askReach fills in what the agent's probes can do.
-func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) error {
-	c, err := a.dialReader(ctx)
+// askReach returns the steps with what the agent's probes can do: of several nodes, the steps of each. The error is that
+// of the nodes that did not answer.
+func (a *app) askReach(ctx context.Context, data []stepJSON, lang string) ([]stepJSON, error) {
+	nodes, err := a.chosen(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer c.Close()
-	addReach(data, c.About(), words.Lang(lang))
-	return nil
+	answers := fleet.Ask(ctx, nodes, patienceWith(nodes), func(_ context.Context, c *client.Client) ([]stepJSON, error) {
+		own := slices.Clone(data)
+		addReach(own, c.About(), words.Lang(lang))
+		return own, nil
+	})
+	if len(nodes) == 1 {
+		return answers[0].Value, answers[0].Err
+	}
+	var all []stepJSON
+	for _, answer := range answers {
+		for _, s := range answer.Value {
+			s.Node = answer.Name
+			all = append(all, s)
+		}
+	}
+	return all, a.printUnanswered(namesOf(answers), errorsOf(answers))
 }
 
 // addReach fills in what the probes of an agent can do at the steps.
@@ -188,6 +207,7 @@ func addReach(data []stepJSON, info *agentpb.InfoResponse, lang words.Lang) {
 
 // stepJSON is a step as scripts get it.
 type stepJSON struct {
+	Node  string `json:"node,omitempty"` // if the agents of several were asked
 	Name  string `json:"name"`
 	Stage string `json:"stage"`
 	Tier  int    `json:"tier"`
@@ -275,9 +295,17 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 		header = append(header, "GOROUTINE", "TIMERS", "LOG", "FUNCTION", "FILE")
 	}
 	header = append(header, "TITLE")
+	named := len(steps) > 0 && steps[0].Node != ""
+	if named {
+		header = append([]string{"NODE"}, header...)
+	}
 	var rows [][]string
 	for _, s := range steps {
-		row := []string{s.Stage, s.Name, strconv.Itoa(s.Tier), holdRule(s.Hold)}
+		var row []string
+		if named {
+			row = append(row, s.Node)
+		}
+		row = append(row, s.Stage, s.Name, strconv.Itoa(s.Tier), holdRule(s.Hold))
 		if looked {
 			row = append(row, presence(s))
 		}

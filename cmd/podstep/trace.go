@@ -2,17 +2,20 @@ package main
 
 import (
 	"context"
+	"errors"
 	"io"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/cmd/podstep/tracing"
 	"github.com/podstep/podstep/probes"
@@ -24,7 +27,7 @@ type traceFlags struct {
 	steps                 []string
 	for_                  *period
 	filter                filterFlag
-	until                 string
+	until, since          string
 	noHistory, nodeEvents bool
 	file                  string
 	otlp                  string
@@ -35,10 +38,12 @@ type traceFlags struct {
 func (a *app) trace() *cobra.Command {
 	var flags traceFlags
 	cmd := &cobra.Command{
-		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [--otlp ENDPOINT] [flags]",
+		Use:   "trace [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--since TIME] [--for DURATION] [--until ready|deleted|held|step=STEP] [-w FILE] [--otlp ENDPOINT] [flags]",
 		Short: "Print what happens to pods, step by step",
 		Long: `Prints the events of pods. It begins with those that the agent remembers, so that
-a late reader sees the whole story, and waits for a pod that is not there yet.
+a late reader sees the whole story, and waits for a pod that is not there yet. With
+--since it begins with what the agent has recorded from that time on: podstep attach
+--record-dir does that. What an agent before it has recorded is in podstep replay.
 
 It ends with Ctrl-C, after --for, or when the first of the pods reaches --until.
 If --for runs out before --until is reached, the exit code is 1.
@@ -59,6 +64,7 @@ certificate to trust come from OTEL_EXPORTER_OTLP_HEADERS and
 OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 		Example: `  podstep trace web
   podstep trace web --until ready --for 2m
+  podstep trace web --since 10m --node worker-3
   podstep trace 'shop/*' --step 'cri.*' --no-history
   podstep trace web --filter 'err or slow>1s'
   podstep trace -w node.podstep --node-events --quiet
@@ -76,6 +82,9 @@ OTEL_EXPORTER_OTLP_CERTIFICATE.`,
 
 // traceNodes traces on each node that the command line names, at once.
 func (a *app) traceNodes(ctx context.Context, pods string, flags *traceFlags) error {
+	if flags.since != "" && (flags.file != "" || flags.otlp != "" || flags.noHistory) {
+		return usagef("--since prints what was recorded, and -w, --otlp and --no-history are about what is not; podstep export --since writes and sends what was recorded")
+	}
 	if flags.file != "" && a.several() {
 		return usagef("-w writes the events of one node, and several are named; choose one with --node NAME")
 	}
@@ -91,6 +100,9 @@ func (a *app) traceNodes(ctx context.Context, pods string, flags *traceFlags) er
 			return err
 		}
 		t.Client = c
+		if err := a.beginWithPast(ctx, t, flags); err != nil {
+			return err
+		}
 		err = a.runTrace(ctx, t, flags)
 		if t.Came {
 			came.Store(true)
@@ -99,6 +111,22 @@ func (a *app) traceNodes(ctx context.Context, pods string, flags *traceFlags) er
 	})
 	if err == nil && !came.Load() {
 		a.printf("no event of %s came; podstep pods lists the pods", like.Request.Pods.Written())
+	}
+	return err
+}
+
+// beginWithPast makes a trace begin with what the agent has recorded, if that is asked for.
+func (a *app) beginWithPast(ctx context.Context, t *tracing.Tracer, flags *traceFlags) error {
+	since, err := timeOf("since", flags.since, time.Local)
+	if err != nil || since.IsZero() {
+		return err
+	}
+	from, node := recordOf(ctx, t.Client)
+	t.Past, err = past.Open(from, past.Choice{Since: since, Pods: t.Request.Pods, Node: node, LastRun: true})
+	var nothing *past.NothingError
+	if errors.As(err, &nothing) {
+		a.printf("podstep: %v", nothing)
+		return nil
 	}
 	return err
 }
@@ -133,6 +161,8 @@ func (f *traceFlags) add(cmd *cobra.Command) {
 	f.for_.add(cmd, "for", "how long, like 30s (default: for ever)")
 	cmd.Flags().StringVar(&f.until, "until", "", "end when a pod is `ready|deleted|held` or enters step=STEP")
 	cmd.RegisterFlagCompletionFunc("until", completeUntil)
+	cmd.Flags().StringVar(&f.since, "since", "", "begin with what was recorded since then: "+timeHelp)
+	cmd.RegisterFlagCompletionFunc("since", cobra.NoFileCompletions)
 	cmd.Flags().BoolVar(&f.noHistory, "no-history", false, "print only what happens from now on")
 	cmd.Flags().BoolVar(&f.nodeEvents, "node-events", false, "also events of the node, which belong to no pod")
 	cmd.Flags().StringVarP(&f.file, "write", "w", "", "also write the events to `FILE`")

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -19,7 +20,7 @@ func (a *app) version() *cobra.Command {
 	var out format
 	cmd := &cobra.Command{
 		Use:   "version [-o json|yaml]",
-		Short: "Versions of podstep, of its catalogue, and of the agent if there is one",
+		Short: "Versions of podstep, of its catalogue, and of the agents that are named or here",
 		Args:  arguments(0, 0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			v := a.versions(cmd.Context())
@@ -38,6 +39,15 @@ type versionJSON struct {
 	Platform  string            `json:"platform"`
 	Agent     *agentVersionJSON `json:"agent"`
 	NoAgent   string            `json:"noAgent,omitempty"`
+	// Nodes are set in place of Agent if several nodes are named.
+	Nodes []nodeVersionJSON `json:"nodes,omitempty"`
+}
+
+// nodeVersionJSON is the agent of one of several nodes, or why it did not answer.
+type nodeVersionJSON struct {
+	Node    string            `json:"node"`
+	Agent   *agentVersionJSON `json:"agent"`
+	NoAgent string            `json:"noAgent,omitempty"`
 }
 
 type agentVersionJSON struct {
@@ -55,13 +65,25 @@ func (a *app) versions(ctx context.Context) versionJSON {
 		Version: version.Own(), Catalogue: probes.KubernetesVersion,
 		Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH,
 	}
-	c, err := a.dial(ctx)
+	nodes, err := a.chosen(ctx)
 	if err != nil {
 		v.NoAgent = err.Error()
 		return v
 	}
-	defer c.Close()
-	v.Agent = agentVersion(c)
+	answers := fleet.Ask(ctx, nodes, patienceWith(nodes), func(_ context.Context, c *client.Client) (*agentVersionJSON, error) {
+		return agentVersion(c), nil
+	})
+	for _, answer := range answers {
+		of := nodeVersionJSON{Node: answer.Name, Agent: answer.Value}
+		if answer.Err != nil {
+			of.NoAgent = answer.Err.Error()
+		}
+		if len(nodes) == 1 {
+			v.Agent, v.NoAgent = of.Agent, of.NoAgent
+			return v
+		}
+		v.Nodes = append(v.Nodes, of)
+	}
 	return v
 }
 
@@ -86,10 +108,21 @@ func versionText(w io.Writer, v versionJSON) {
 	line("podstep", v.Version)
 	line("catalogue", "kubelet "+v.Catalogue)
 	line("go", v.Go+" "+v.Platform)
-	if v.Agent == nil {
-		line("agent", v.NoAgent)
+	for _, n := range v.Nodes {
+		line("node", n.Node)
+		agentText(line, n.Agent, n.NoAgent)
+	}
+	if v.Nodes == nil {
+		agentText(line, v.Agent, v.NoAgent)
+	}
+}
+
+// agentText writes the lines about an agent, or why there is none.
+func agentText(line func(what, text string), agent *agentVersionJSON, none string) {
+	if agent == nil {
+		line("agent", none)
 		return
 	}
-	line("agent", v.Agent.Version+" at "+v.Agent.Socket)
-	line("kubelet", fmt.Sprintf("%s %s, node %s, pid %d", v.Agent.Kubelet, seenBy(v.Agent.Probes), v.Agent.Node, v.Agent.Pid))
+	line("agent", agent.Version+" at "+agent.Socket)
+	line("kubelet", fmt.Sprintf("%s %s, node %s, pid %d", agent.Kubelet, seenBy(agent.Probes), agent.Node, agent.Pid))
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
@@ -135,29 +136,54 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 			return nil, err
 		}
 	}
-	if len(f.logFiles.logs) == 0 {
-		if names, err = a.orRecordDir(ctx, names); err != nil {
-			return nil, err
-		}
+	if sel == nil {
+		many, err := a.manyThen(ctx, f, names)
+		return func(context.Context) (whyAnswer, error) { return newManyAnswer(many), nil }, err
 	}
-	from := nameOfLogs(append(names, f.logFiles.logs...))
-	t, err := a.readPast(ctx, &f.logFiles, &f.at, sel, from, names)
+	report, err := a.reportThen(ctx, f, sel, names)
+	return func(context.Context) (whyAnswer, error) { return &oneAnswer{Report: report}, nil }, err
+}
+
+// manyThen returns what recordings have of all pods.
+func (a *app) manyThen(ctx context.Context, f *whyFlags, names []string) (*gather.Many, error) {
+	answers, err := askThen(ctx, a, &f.logFiles, &f.at, nil, names, func(t *gather.Trace) (*gather.Many, error) { return t.All(), nil })
 	if err != nil {
 		return nil, err
 	}
-	if arg == "" {
-		return func(context.Context) (whyAnswer, error) { return newManyAnswer(t.All()), nil }, nil
+	all := &gather.Many{}
+	for _, answer := range answers {
+		if answer.Err != nil {
+			all.Unseen = append(all.Unseen, evidence.Unseen{Source: evidence.Trace, What: "the record of " + answer.Name, Why: evidence.Failed, Message: answer.Err.Error()})
+			continue
+		}
+		all.Pods, all.Unseen = append(all.Pods, answer.Value.Pods...), append(all.Unseen, answer.Value.Unseen...)
+		all.Looked += answer.Value.Looked
 	}
-	return func(context.Context) (whyAnswer, error) {
+	return all, nil
+}
+
+// reportThen explains a pod by what recordings have of it. Of those of several nodes one has it.
+func (a *app) reportThen(ctx context.Context, f *whyFlags, sel *agentpb.PodSelector, names []string) (*causes.Report, error) {
+	answers, err := askThen(ctx, a, &f.logFiles, &f.at, sel, names, func(t *gather.Trace) (*causes.Report, error) {
 		found := t.Named(sel.Namespace, sel.Name)
 		switch len(found) {
 		case 0:
-			return nil, fmt.Errorf("%s has no pod %s", from, strings.TrimPrefix(sel.Written(), "default/"))
+			return nil, nil
 		case 1:
-			return &oneAnswer{Report: causes.Explain(t.Pod(found[0]))}, nil
+			return causes.Explain(t.Pod(found[0])), nil
 		}
 		return nil, errSeveral(found)
-	}, nil
+	})
+	switch {
+	case err != nil:
+		return nil, err
+	case len(answers) > 1:
+		i, err := onlyOne(answers, sel, func(a fleet.Answer[*causes.Report]) bool { return a.Value != nil })
+		return answers[i].Value, err
+	case answers[0].Value == nil:
+		return nil, fmt.Errorf("%s has no pod %s", answers[0].Name, strings.TrimPrefix(sel.Written(), "default/"))
+	}
+	return answers[0].Value, nil
 }
 
 // readPast reads what recordings have of a moment. sel chooses the pods; nil: all.
@@ -166,7 +192,7 @@ func (a *app) readPast(ctx context.Context, logs *logFlags, flag *atFlag, sel *a
 	if err != nil {
 		return nil, err
 	}
-	logs.past = pastChoice{pods: sel, at: at, state: true}
+	logs.past.pods, logs.past.at, logs.past.state = sel, at, true
 	r, err := a.openLogs(ctx, logs, names...)
 	if err != nil {
 		return nil, openError(err)

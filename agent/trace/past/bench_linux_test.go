@@ -202,7 +202,7 @@ func BenchmarkPace(b *testing.B) {
 func BenchmarkAsk(b *testing.B) {
 	dir := b.TempDir()
 	fillUp(b, dir)
-	parts, _, err := survey(dir)
+	parts, _, err := Dir(dir).survey(nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -214,7 +214,7 @@ func BenchmarkAsk(b *testing.B) {
 	b.ReportMetric(float64(len(run)), "runs")
 	for range b.N {
 		before := processor()
-		if _, _, err := survey(dir); err != nil {
+		if _, _, err := Dir(dir).survey(nil); err != nil {
 			b.Fatal(err)
 		}
 		b.ReportMetric((processor() - before).Seconds(), "cpu-s/indexes")
@@ -227,7 +227,7 @@ func BenchmarkAsk(b *testing.B) {
 func ask(b *testing.B, dir, name string, c Choice) {
 	b.Helper()
 	before, events := processor(), 0
-	r, err := Open(dir, c)
+	r, err := Open(Dir(dir), c)
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestKilled(t *testing.T) {
 			t.Error("nothing can be read")
 		}
 	}
-	r, err := Open(dir, Choice{})
+	r, err := Open(Dir(dir), Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}

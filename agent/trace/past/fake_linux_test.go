@@ -174,7 +174,7 @@ type story struct {
 
 func read(t testing.TB, dir string, c Choice) *story {
 	t.Helper()
-	r, err := Open(dir, c)
+	r, err := Open(Dir(dir), c)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -128,6 +128,18 @@ func (x *index) hasPod(of *agentpb.PodSelector) bool {
 	return false
 }
 
+// only returns an index that lists only the pods that a selector chooses; nil: none.
+func (x *index) only(of *agentpb.PodSelector) *index {
+	out := *x
+	out.Pods = nil
+	for _, p := range x.Pods {
+		if of != nil && selects(of, p) {
+			out.Pods = append(out.Pods, p)
+		}
+	}
+	return &out
+}
+
 // selects reports whether a selector chooses a pod. A pod of which only the UID was known may be the one.
 func selects(of *agentpb.PodSelector, p podName) bool {
 	if of == nil || p.Name == "" && p.UID != "" && of.GetUid() == "" {

@@ -25,6 +25,16 @@ func nameOf(number int, began time.Time) string {
 	return fmt.Sprintf("%010d-%s.podstep", number, began.UTC().Format("20060102T150405Z"))
 }
 
+// numberOf returns the number in the name of a segment.
+func numberOf(name string) (number int, ok bool) {
+	m := fileName.FindStringSubmatch(name)
+	if m == nil {
+		return 0, false
+	}
+	number, err := strconv.Atoi(m[1])
+	return number, err == nil
+}
+
 // lockName is the name of the file that the podstep which writes has locked.
 const lockName = "lock"
 
@@ -44,18 +54,14 @@ func list(dir string) ([]file, error) {
 	}
 	var out []file
 	for _, e := range entries { // ReadDir sorts by name
-		m := fileName.FindStringSubmatch(e.Name())
-		if m == nil || !e.Type().IsRegular() {
+		number, ok := numberOf(e.Name())
+		if !ok || !e.Type().IsRegular() {
 			continue
 		}
 		info, err := e.Info()
 		if errors.Is(err, os.ErrNotExist) {
 			continue // podstep has deleted it meanwhile
 		}
-		if err != nil {
-			return nil, err
-		}
-		number, err := strconv.Atoi(m[1])
 		if err != nil {
 			return nil, err
 		}

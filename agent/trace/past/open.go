@@ -2,15 +2,12 @@ package past
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/trace"
 )
 
 // Choice is what to read of a record directory.
@@ -79,7 +76,8 @@ func (s Span) String() string {
 
 // part is a segment that may be read.
 type part struct {
-	file
+	name   string
+	number int
 	*index
 	torn bool
 	skip bool // it has nothing that is wanted
@@ -94,50 +92,34 @@ type runOf struct {
 func (r *runOf) began() int64 { return r.parts[0].Began }
 func (r *runOf) ended() int64 { return r.parts[len(r.parts)-1].Ended }
 
-// Open opens what a directory has of a choice. The error is a *NothingError if that is nothing.
-func Open(path string, c Choice) (*Recording, error) {
-	parts, notes, err := survey(path)
+// Open opens what there is of a choice. The error is a *NothingError if that is nothing.
+func Open(from Store, c Choice) (*Recording, error) {
+	parts, notes, err := from.survey(c.Pods)
 	if err != nil {
-		return nil, fmt.Errorf("open record directory: %w", err)
+		return nil, fmt.Errorf("open %s: %w", from, err)
 	}
-	if parts, err = ofNode(path, parts, c.Node); err != nil {
+	if parts, err = ofNode(from.String(), parts, c.Node); err != nil {
 		return nil, err
 	}
 	runs := runsOf(parts)
 	has := spans(runs)
-	if n := len(has); n > 0 && isWritten(path) {
+	if n := len(has); n > 0 && from.written() {
 		has[n-1].To = time.Now()
 	}
 	if runs = c.choose(runs); len(runs) == 0 {
-		return nil, &NothingError{path, c, has}
+		return nil, &NothingError{from.String(), c, has}
 	}
-	r := &Recording{choice: c, runs: runs, has: has, notes: notes}
+	r := &Recording{from: from, choice: c, runs: runs, has: has, notes: notes}
 	if err := r.readHeaders(); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// survey reads the indexes of all segments. A segment of which nothing can be read is left out, with a note.
-func survey(path string) (out []*part, notes []string, err error) {
-	files, err := list(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	for _, f := range files {
-		x, torn, err := readIndex(f.path)
-		var fault *trace.Fault
-		switch {
-		case errors.Is(err, os.ErrNotExist):
-		case errors.As(err, &fault) && fault.Unfinished, err != nil && f.size == 0:
-			// It was begun a moment before its writer ended.
-		case err != nil:
-			notes = append(notes, fmt.Sprintf("%s is left out: %v", f.path, err))
-		default:
-			out = append(out, &part{file: f, index: x, torn: torn})
-		}
-	}
-	return out, notes, nil
+// Has reports whether something was recorded of some pods.
+func Has(from Store, pods *agentpb.PodSelector) (bool, error) {
+	parts, _, err := from.survey(pods)
+	return slices.ContainsFunc(parts, func(p *part) bool { return p.hasPod(pods) }), err
 }
 
 // ofNode returns the segments of one node.

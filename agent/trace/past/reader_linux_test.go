@@ -173,15 +173,15 @@ func TestChoice(t *testing.T) {
 func TestNothing(t *testing.T) {
 	time.Local = time.UTC
 	dir := twoRuns(t, "x")
-	_, err := Open(dir, Choice{Since: night.Add(time.Hour)})
+	_, err := Open(Dir(dir), Choice{Since: night.Add(time.Hour)})
 	var nothing *NothingError
 	if !errors.As(err, &nothing) || !strings.Contains(err.Error(), "has nothing of that time; it has 2026-11-25 03:12:00 to 2026-11-25 03:12:04; 2026-11-25 03:32:00 to") {
 		t.Error(err)
 	}
-	if _, err := Open(t.TempDir(), Choice{}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "no event was recorded") {
+	if _, err := Open(Dir(t.TempDir()), Choice{}); !errors.As(err, &nothing) || !strings.Contains(err.Error(), "no event was recorded") {
 		t.Error(err)
 	}
-	r, err := Open(dir, Choice{Until: night.Add(10 * time.Minute)})
+	r, err := Open(Dir(dir), Choice{Until: night.Add(10 * time.Minute)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -202,13 +202,13 @@ func TestTwoNodes(t *testing.T) {
 		a.calls(0, 1, 1, 1)
 		(&piece{run: node, began: night, agent: a, events: a.all}).write(t, dir, i)
 	}
-	if _, err := Open(dir, Choice{}); err == nil || !strings.Contains(err.Error(), "choose one with --node: node-1, node-2") {
+	if _, err := Open(Dir(dir), Choice{}); err == nil || !strings.Contains(err.Error(), "choose one with --node: node-1, node-2") {
 		t.Error(err)
 	}
 	if s := read(t, dir, Choice{Node: "node-2"}); !slices.Equal(s.nodes, []string{"node-2"}) {
 		t.Error(s.nodes)
 	}
-	if _, err := Open(dir, Choice{Node: "node-3"}); err == nil || !strings.Contains(err.Error(), "no recording of node node-3") {
+	if _, err := Open(Dir(dir), Choice{Node: "node-3"}); err == nil || !strings.Contains(err.Error(), "no recording of node node-3") {
 		t.Error(err)
 	}
 }
@@ -223,7 +223,7 @@ func TestTorn(t *testing.T) {
 		a.calls(2*time.Minute, 1, 100, 3)
 		(&piece{run: "a", began: night, agent: a, events: a.all[:n], torn: torn}).write(t, dir, 1)
 		(&piece{run: "a", began: night.Add(time.Minute), after: uint64(n), agent: a, events: append([]*agentpb.Event{a.all[0], a.all[1], a.all[n-1]}, a.all[n:]...)}).write(t, dir, 2)
-		r, err := Open(dir, Choice{})
+		r, err := Open(Dir(dir), Choice{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -248,7 +248,7 @@ func TestTorn(t *testing.T) {
 // TestDeletedMeanwhile: podstep may delete the oldest segments while somebody reads.
 func TestDeletedMeanwhile(t *testing.T) {
 	dir := twoRuns(t, "x")
-	r, err := Open(dir, Choice{})
+	r, err := Open(Dir(dir), Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestOtherTables(t *testing.T) {
 	if a, b := s.events[n-2], s.events[n-1]; a.Step != 3 || a.Probe != 2 || a.Goroutine != 1 || b.Step != 1 {
 		t.Errorf("%v\n%v", a, b)
 	}
-	r, err := Open(dir, Choice{})
+	r, err := Open(Dir(dir), Choice{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -314,7 +314,7 @@ func FuzzDirectory(f *testing.F) {
 				t.Fatal(err)
 			}
 		}
-		r, err := Open(dir, Choice{Context: true})
+		r, err := Open(Dir(dir), Choice{Context: true})
 		if err != nil {
 			return
 		}

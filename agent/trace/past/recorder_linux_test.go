@@ -98,7 +98,7 @@ func TestReadWhileWriting(t *testing.T) {
 	start(t, a.options(t, dir))
 	a.call(time.Second, 1, 1, 0)
 	await(t, "the event can be read", func() bool {
-		r, err := Open(dir, Choice{})
+		r, err := Open(Dir(dir), Choice{})
 		if err != nil {
 			return false
 		}
@@ -293,7 +293,7 @@ func TestDiskFull(t *testing.T) {
 
 // onDisk returns how many events of a kind a directory has now; a segment that is being written may have no whole header yet.
 func onDisk(dir string, kind agentpb.Kind) (n int) {
-	r, err := Open(dir, Choice{})
+	r, err := Open(Dir(dir), Choice{})
 	if err != nil {
 		return 0
 	}

@@ -13,6 +13,7 @@ import (
 
 // Recording is what was chosen of a record directory, as one story. It is a trace.Recording.
 type Recording struct {
+	from   Store
 	choice Choice
 	runs   []*runOf
 	has    []Span
@@ -22,7 +23,7 @@ type Recording struct {
 	tables  []tables        // of the runs
 	at      int             // the run that is being read
 	next    int             // its segment to open next
-	in      *trace.Reader
+	in      trace.Recording
 	part    *part // that in reads
 	merge   merge
 	queue   []*agentpb.Batch
@@ -58,7 +59,7 @@ func (r *Recording) headerOf(run *runOf) (*trace.Header, error) {
 		if p.skip {
 			continue
 		}
-		in, err := trace.Open(p.path)
+		in, err := r.from.open(p)
 		if errors.Is(err, os.ErrNotExist) {
 			p.skip = true // it was deleted meanwhile, and the next one carries on
 			continue
@@ -81,6 +82,11 @@ func (r *Recording) Notes() []string { return r.notes }
 
 // Has returns the times for which something was recorded, each of one run of an agent.
 func (r *Recording) Has() []Span { return r.has }
+
+// Last returns which agent recorded last of what was read so far, and that agent's number of the last event.
+func (r *Recording) Last() (agent *agentpb.InfoResponse, seq uint64) {
+	return r.headers[r.given].Info, r.merge.last
+}
 
 // slack is for how long after its last event a run counts as recorded: podstep may have been killed before it wrote.
 const slack = 5 * time.Second
@@ -148,7 +154,7 @@ func (r *Recording) endSegment(err error) error {
 	case fault.Unfinished, r.isLast() && r.part.torn:
 		// Its writer was killed, or still writes. If there is more, the story says what is missing.
 	default:
-		r.notes = append(r.notes, fmt.Sprintf("%s: %v", r.part.path, fault))
+		r.notes = append(r.notes, fmt.Sprintf("%s: %v", r.part.name, fault))
 	}
 	r.merge.endSegment()
 	return r.Close()
@@ -170,9 +176,9 @@ func (r *Recording) openNext() error {
 				r.merge.skip(p)
 				continue
 			}
-			in, err := trace.Open(p.path)
+			in, err := r.from.open(p)
 			if errors.Is(err, os.ErrNotExist) {
-				r.notes = append(r.notes, fmt.Sprintf("%s was deleted meanwhile: podstep keeps no more", p.path))
+				r.notes = append(r.notes, fmt.Sprintf("%s was deleted meanwhile: podstep keeps no more", p.name))
 				continue
 			}
 			if err != nil {

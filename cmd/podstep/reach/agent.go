@@ -3,6 +3,7 @@ package reach
 import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -31,6 +32,21 @@ func NoAgent(err error, m Machine) Check {
 		}
 	}
 	return c
+}
+
+// Nodes returns the checks of the agents of several nodes, each with the name of its node.
+func Nodes(answers []fleet.Answer[[]Check]) (all []Check) {
+	for _, answer := range answers {
+		checks := answer.Value
+		if answer.Err != nil {
+			checks = []Check{fail("agent", reason.Error(answer.Err), words.Text("look at podstep attach, or at the pod of podstep, on that node", "查看该节点上的 podstep attach 或 podstep 的 Pod"))}
+		}
+		for _, c := range checks {
+			c.Node = answer.Name
+			all = append(all, c)
+		}
+	}
+	return all
 }
 
 // agentProbeChecks report the state of each of the agent's probes, and what it can do.

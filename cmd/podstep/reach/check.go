@@ -14,6 +14,8 @@ import (
 
 // Check is one thing that podstep looks at on this machine.
 type Check struct {
+	// Node is the node whose agent the check is about, if several were asked.
+	Node string `json:"node,omitempty"`
 	Name string `json:"name"`
 	// Pid is the kubelet's, if the check is about a kubelet.
 	Pid int `json:"pid,omitempty"`
@@ -53,17 +55,28 @@ func fail(name string, text, todo probes.Text) Check {
 
 // Print writes the checks for people.
 func Print(w io.Writer, lines []Line) {
-	const wide = len("kubelet 1234567")
+	wide := len("kubelet 1234567")
 	for _, c := range lines {
-		name := c.Name
-		if c.Pid != 0 {
-			name += " " + strconv.Itoa(c.Pid)
-		}
-		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, name, words.Clean(c.Text))
+		wide = max(wide, len(c.about()))
+	}
+	for _, c := range lines {
+		fmt.Fprintf(w, "%-4s  %-*s  %s\n", c.Status, wide, words.Clean(c.about()), words.Clean(c.Text))
 		if c.Todo != "" {
 			fmt.Fprintf(w, "%-4s  %-*s  -> %s\n", "", wide, "", words.Clean(c.Todo))
 		}
 	}
+}
+
+// about names what the check is about.
+func (c *Check) about() string {
+	name := c.Name
+	if c.Pid != 0 {
+		name += " " + strconv.Itoa(c.Pid)
+	}
+	if c.Node != "" {
+		name = c.Node + " " + name
+	}
+	return name
 }
 
 // Machine is what this machine has.

@@ -7,12 +7,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/client/stream"
+	"github.com/podstep/podstep/agent/trace"
+	"github.com/podstep/podstep/agent/trace/past"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/cmd/podstep/lines"
+	"github.com/podstep/podstep/probes"
 )
 
 // Tracer prints events until it is time to end. It watches more steps than it prints if the end
@@ -25,7 +30,11 @@ type Tracer struct {
 	Recording *Recording // nil: none
 	Spans     *Spans     // nil: none is sent
 	End       Until      // nil: it does not end by itself
+	// Past is what the agent has recorded; nil: it begins with what the agent remembers, if Request asks for that.
+	Past *past.Recording
 
+	// after is the number of the last event that came from Past.
+	after uint64
 	// live says that the remembered events have all come.
 	live  bool
 	asked time.Time
@@ -79,6 +88,9 @@ func (t *Tracer) Run(ctx context.Context, most time.Duration) error {
 }
 
 func (t *Tracer) follow(ctx context.Context) error {
+	if err := t.readPast(); err != nil {
+		return err
+	}
 	w, err := t.Client.Watch(ctx, t.Request)
 	if err != nil {
 		return err
@@ -115,6 +127,36 @@ func (t *Tracer) follow(ctx context.Context) error {
 	}
 }
 
+// readPast prints what was recorded. The events after it are those that the agent remembers, and those that happen.
+func (t *Tracer) readPast() error {
+	if t.Past == nil {
+		return nil
+	}
+	decode := wire.NewDecoder(t.Past.Header().Info)
+	for {
+		b, err := t.Past.Next()
+		var fault *trace.Fault
+		if errors.Is(err, io.EOF) || errors.As(err, &fault) {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		events := decode.Batch(b)
+		if !t.Request.Node {
+			events = slices.DeleteFunc(events, func(e probes.Event) bool { return e.Pod == nil })
+		}
+		if err := t.printBatch(client.Batch{Events: events}); err != nil {
+			return err
+		}
+	}
+	// An agent that was started again counts from 1.
+	if agent, last := t.Past.Last(); agent.GetStarted().AsTime().Equal(t.Client.About().GetStarted().AsTime()) {
+		t.after = last
+	}
+	return t.Past.Close()
+}
+
 // drain prints the events that were under way when the state showed the end.
 func (t *Tracer) drain(ctx context.Context, arrivals <-chan stream.Arrival[client.Batch]) error {
 	t.End = nil
@@ -139,6 +181,7 @@ func (t *Tracer) drain(ctx context.Context, arrivals <-chan stream.Arrival[clien
 
 // printBatch writes and prints a batch, up to the event that ends the trace.
 func (t *Tracer) printBatch(b client.Batch) error {
+	b.Events = slices.DeleteFunc(b.Events, func(e probes.Event) bool { return e.Seq != 0 && e.Seq <= t.after })
 	t.live, t.Came = t.live || b.CaughtUp, t.Came || len(b.Events) > 0
 	if t.Recording != nil {
 		if err := t.Recording.add(b.Raw); err != nil {
