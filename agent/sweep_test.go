@@ -13,6 +13,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/agent/canary"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
@@ -159,6 +160,64 @@ var requests = []struct {
 		}
 		return out, err
 	}},
+	{"Segments", func(ctx context.Context, s *swept) ([]proto.Message, error) { return s.listed(ctx) }},
+	{"ReadSegment", func(ctx context.Context, s *swept) ([]proto.Message, error) { return s.readPast(ctx) }},
+}
+
+// recorded is a record directory of an agent in a test.
+type recorded struct{ past.Dir }
+
+func (r recorded) Stats() *agentpb.RecordDir { return &agentpb.RecordDir{Dir: r.String()} }
+
+// record records what the agent has seen, and serves it.
+func (s *swept) record(t *testing.T) {
+	t.Helper()
+	dir := past.Dir(t.TempDir())
+	r, err := past.Start(past.Options{
+		Dir: string(dir), Keep: past.MinKeep, Print: func(line string) { t.Log(line) },
+		Tap: func(carried int) (past.Tap, error) { return s.Agent.Tap(carried) },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	s.Agent.ServeRecord(recorded{dir})
+}
+
+// listed returns the segments that the agent lists.
+func (s *swept) listed(ctx context.Context) (out []proto.Message, err error) {
+	stream, err := s.client.Segments(ctx, &agentpb.SegmentsRequest{Pods: &agentpb.PodSelector{}})
+	for err == nil {
+		var m *agentpb.Segment
+		if m, err = stream.Recv(); err == nil {
+			out = append(out, m)
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return out, err
+}
+
+// readPast returns the events of the segments that the agent sends: the bytes themselves are packed.
+func (s *swept) readPast(ctx context.Context) (out []proto.Message, err error) {
+	r, err := past.Open(&past.Asked{Context: ctx, Name: "the record", Agent: s.client}, past.Choice{Context: true})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	for {
+		b, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, b)
+	}
 }
 
 func one[M proto.Message](m M, err error) ([]proto.Message, error) { return []proto.Message{m}, err }
@@ -166,6 +225,7 @@ func one[M proto.Message](m M, err error) ([]proto.Message, error) { return []pr
 // TestEveryRequest makes each request of the protocol to an agent with secrets everywhere. No answer shows one.
 func TestEveryRequest(t *testing.T) {
 	s := newSwept(t)
+	s.record(t)
 	asked := map[string]bool{}
 	for _, q := range requests {
 		asked[q.name] = true
