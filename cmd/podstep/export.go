@@ -58,15 +58,15 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
   podstep export --since 1h --otlp http://localhost:4318 --all-nodes`,
 		Args: arguments(0, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
+			timed := flags.logs.since != "" || flags.logs.until != ""
+			if len(args) == 0 && !timed {
+				return usagef("FILE is missing; name one, or with --since a time of what podstep recorded")
+			}
 			if err := flags.check(a.out); err != nil {
 				return err
 			}
-			timed := flags.logs.since != "" || flags.logs.until != ""
-			switch {
-			case timed && (len(args) == 0 || len(args) == 1 && !isRecording(args[0])):
+			if timed && (len(args) == 0 || len(args) == 1 && !isRecording(args[0])) {
 				return a.exportRecords(cmd.Context(), first(args), &flags)
-			case len(args) == 0:
-				return usagef("FILE is missing; name one, or with --since a time of what podstep recorded")
 			}
 			return a.exportTrace(cmd.Context(), args[0], first(args[1:]), &flags)
 		},

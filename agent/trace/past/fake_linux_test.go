@@ -158,9 +158,10 @@ func start(t testing.TB, o Options) *Recorder {
 	return r
 }
 
+// stop waits for the recorder, also in a cleanup, where the test's context has ended: its last line goes to the test's log.
 func stop(t testing.TB, r *Recorder) {
 	t.Helper()
-	if err := r.Stop(t.Context()); err != nil && t.Context().Err() == nil {
+	if err := r.Stop(context.WithoutCancel(t.Context())); err != nil {
 		t.Error(err)
 	}
 }
