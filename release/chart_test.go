@@ -4,6 +4,7 @@ package main
 
 import (
 	"flag"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"helm.sh/helm/v3/pkg/lint"
 	"helm.sh/helm/v3/pkg/lint/support"
 	appsv1 "k8s.io/api/apps/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
@@ -24,18 +26,19 @@ var update = flag.Bool("update", false, "write the plain YAML again")
 const plainHead = "# Made of the chart in " + chartDir + " by go test -tags chart -run TestChart -update, in release. Do not edit.\n" +
 	"#\n#   kubectl apply -f daemonset.yaml\n#\n"
 
-// render returns what Helm makes of the chart, with these values over the default ones.
-func render(values map[string]any) (string, error) {
+// render returns the DaemonSet that Helm makes of the chart, with these values over the default ones, and what says who
+// may use podstep.
+func render(values map[string]any) (daemonSet, access string, err error) {
 	c, err := loader.LoadDir(filepath.Join("..", chartDir))
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	all, err := chartutil.ToRenderValues(c, values, chartutil.ReleaseOptions{Name: "podstep", Namespace: "kube-system", Revision: 1, IsInstall: true}, chartutil.DefaultCapabilities)
 	if err != nil {
-		return "", err
+		return "", "", err
 	}
 	files, err := engine.Render(c, all)
-	return files["podstep/templates/daemonset.yaml"], err
+	return files["podstep/templates/daemonset.yaml"], files["podstep/templates/access.yaml"], err
 }
 
 // TestChart: Helm finds nothing wrong with the chart, and its output with the default values is the plain YAML.
@@ -45,11 +48,11 @@ func TestChart(t *testing.T) {
 			t.Errorf("helm lint: %v", m)
 		}
 	}
-	text, err := render(nil)
+	text, access, err := render(nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	text = plainHead + text
+	text = plainHead + text + "---\n" + access
 	plain := filepath.Join("..", plainFile)
 	if *update {
 		if err := os.WriteFile(plain, []byte(text), 0o644); err != nil {
@@ -67,6 +70,7 @@ func TestChart(t *testing.T) {
 
 // TestChartValues: each value has its effect on the DaemonSet.
 func TestChartValues(t *testing.T) {
+	const tokens = "--without-token=look --token-namespace=kube-system"
 	const record = "--record-dir=/var/lib/podstep/record --keep=1GiB"
 	for name, c := range map[string]struct {
 		values map[string]any
@@ -74,15 +78,15 @@ func TestChartValues(t *testing.T) {
 		mounts string
 		image  string
 	}{
-		"default":    {nil, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --read-only", "/run/podstep /var/lib/podstep/record", "localhost/podstep:" + sourceVersion(t)},
-		"with calls": {map[string]any{"passive": false}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --read-only", "/run/podstep /var/lib/podstep/record /sys/fs/cgroup", "localhost/podstep:" + sourceVersion(t)},
-		"holds": {map[string]any{"allowHolds": true, "extraArgs": []any{"--tier=2"}}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --allow-holds --tier=2", "/run/podstep /var/lib/podstep/record",
+		"default":    {nil, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --read-only " + tokens, "/run/podstep /var/lib/podstep/record", "localhost/podstep:" + sourceVersion(t)},
+		"with calls": {map[string]any{"passive": false}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --read-only " + tokens, "/run/podstep /var/lib/podstep/record /sys/fs/cgroup", "localhost/podstep:" + sourceVersion(t)},
+		"holds": {map[string]any{"allowHolds": true, "extraArgs": []any{"--tier=2"}}, "--no-tui --metrics=127.0.0.1:9090 " + record + " --passive --allow-holds " + tokens + " --tier=2", "/run/podstep /var/lib/podstep/record",
 			"localhost/podstep:" + sourceVersion(t)},
-		"no record": {map[string]any{"record": map[string]any{"dir": ""}}, "--no-tui --metrics=127.0.0.1:9090 --passive --read-only", "/run/podstep", "localhost/podstep:" + sourceVersion(t)},
+		"no record": {map[string]any{"record": map[string]any{"dir": ""}}, "--no-tui --metrics=127.0.0.1:9090 --passive --read-only " + tokens, "/run/podstep", "localhost/podstep:" + sourceVersion(t)},
 		"image and metrics": {map[string]any{"image": map[string]any{"repository": "mirror.example/podstep", "tag": "v9"}, "metrics": map[string]any{"port": 9099}},
-			"--no-tui --metrics=127.0.0.1:9099 " + record + " --passive --read-only", "/run/podstep /var/lib/podstep/record", "mirror.example/podstep:v9"},
+			"--no-tui --metrics=127.0.0.1:9099 " + record + " --passive --read-only " + tokens, "/run/podstep /var/lib/podstep/record", "mirror.example/podstep:v9"},
 	} {
-		text, err := render(c.values)
+		text, _, err := render(c.values)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -109,6 +113,33 @@ func TestChartValues(t *testing.T) {
 	}
 }
 
+// TestChartAccess: the subjects of the values are bound to the roles.
+func TestChartAccess(t *testing.T) {
+	oncall := []any{map[string]any{"kind": "Group", "name": "oncall"}}
+	_, text, err := render(map[string]any{"access": map[string]any{"hold": oncall}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	kinds := map[string]int{}
+	for _, part := range strings.Split(text, "---\n") {
+		var object struct {
+			Kind     string
+			Subjects []rbacv1.Subject
+		}
+		if err := yaml.Unmarshal([]byte(part), &object); err != nil {
+			t.Fatalf("%v\n%s", err, part)
+		}
+		kinds[object.Kind]++
+		if bound := strings.HasSuffix(object.Kind, "Binding"); bound && (len(object.Subjects) != 1 || object.Subjects[0].Name != "oncall") {
+			t.Errorf("%s is for %v", object.Kind, object.Subjects)
+		}
+	}
+	want := map[string]int{"ServiceAccount": 2, "Role": 2, "ClusterRole": 1, "RoleBinding": 1, "ClusterRoleBinding": 1}
+	if !maps.Equal(kinds, want) {
+		t.Errorf("made are %v, want %v", kinds, want)
+	}
+}
+
 // TestChartSchema: the schema refuses values that have no effect, or a wrong one.
 func TestChartSchema(t *testing.T) {
 	for name, values := range map[string]map[string]any{
@@ -116,10 +147,12 @@ func TestChartSchema(t *testing.T) {
 		"a text for a switch":      {"passive": "no"},
 		"no port":                  {"metrics": map[string]any{"port": 0}},
 		"no size":                  {"record": map[string]any{"keep": "much"}},
+		"no subject":               {"access": map[string]any{"hold": []any{"oncall"}}},
+		"no right":                 {"access": map[string]any{"withoutToken": "all"}},
 		"no repository":            {"image": map[string]any{"repository": ""}},
 		"an argument, no flag":     {"extraArgs": []any{"attach"}},
 	} {
-		if _, err := render(values); err == nil || !strings.Contains(err.Error(), "schema") {
+		if _, _, err := render(values); err == nil || !strings.Contains(err.Error(), "schema") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
