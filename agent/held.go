@@ -11,10 +11,11 @@ type heldQuery struct {
 	pods  *pods.Selector
 	steps map[int]bool // ids; nil: all
 	uid   *uint32      // of the asker; nil: any
+	user  string       // with uid: the name that the asker gave
 }
 
-func (a *Agent) newHeldQuery(which *agentpb.PodSelector, step string, uid *uint32) (heldQuery, error) {
-	q := heldQuery{uid: uid}
+func (a *Agent) newHeldQuery(which *agentpb.PodSelector, step string, uid *uint32, user string) (heldQuery, error) {
+	q := heldQuery{uid: uid, user: user}
 	var err error
 	if q.pods, err = pods.NewSelector(which); err != nil || step == "" {
 		return q, err
@@ -34,7 +35,7 @@ func (q *heldQuery) meansHold(h *hold) bool {
 
 // meansAsked is meansHold for what is at no step yet.
 func (q *heldQuery) meansAsked(p *pod, by asker) bool {
-	return (q.pods == nil || p.Is(q.pods)) && (q.uid == nil || by.IsUser(*q.uid))
+	return (q.pods == nil || p.Is(q.pods)) && (q.uid == nil || by.IsUser(*q.uid, q.user))
 }
 
 // releaseHeld lets the pods go that a query means, and takes back the pending holds that it means: those are at no step

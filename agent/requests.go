@@ -25,9 +25,11 @@ type service struct {
 	agent *Agent
 }
 
-// Serve serves a on the listener, which must be of a unix socket. It returns
-// at once; Stop ends it.
-func Serve(a *Agent, l net.Listener) *server.Server { return server.Serve(&service{agent: a}, l) }
+// Serve serves a on the listener, which must be of a unix socket. It returns at once; Stop ends it. from is what clients
+// of other machines may do.
+func Serve(a *Agent, l net.Listener, from server.Access) *server.Server {
+	return server.Serve(&service{agent: a}, l, from)
+}
 
 func (s *service) Info(ctx context.Context, _ *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
 	out := s.agent.info()
@@ -274,7 +276,7 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 
 // continueAll is Continue for all that a request selects.
 func (a *Agent) continueAll(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
-	q, err := a.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid)
+	q, err := a.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid, req.GetUser())
 	if err != nil {
 		return nil, err
 	}
@@ -298,7 +300,7 @@ func (a *Agent) released(ctx context.Context, holds []*hold) (*agentpb.ContinueR
 }
 
 func (s *service) ListHolds(_ context.Context, req *agentpb.ListHoldsRequest) (*agentpb.ListHoldsResponse, error) {
-	q, err := s.agent.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid)
+	q, err := s.agent.newHeldQuery(req.GetPods(), req.GetStep(), req.Uid, req.GetUser())
 	if err != nil {
 		return nil, err
 	}

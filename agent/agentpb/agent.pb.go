@@ -341,6 +341,15 @@ const (
 	Problem_INTERNAL Problem_Code = 1
 	// READ_ONLY: the agent takes no holds, breakpoints or faults from anybody.
 	Problem_READ_ONLY Problem_Code = 2
+	// TOKEN_NEEDED: for this a client of another machine needs a token. Args: account, the ServiceAccount as
+	// NAMESPACE/NAME. cause: why the token that came does not count; unset: none came.
+	Problem_TOKEN_NEEDED Problem_Code = 3
+	// TOKEN_INVALID: the API server does not know the token, or it is over. Args: error.
+	Problem_TOKEN_INVALID Problem_Code = 4
+	// TOKEN_OF_OTHER: the token is of somebody who may not do this. Args: user.
+	Problem_TOKEN_OF_OTHER Problem_Code = 5
+	// TOKEN_UNCHECKED: the agent cannot ask the API server about the token. Args: error.
+	Problem_TOKEN_UNCHECKED Problem_Code = 6
 	// POD_NOT_NAMED: the request names no pod.
 	Problem_POD_NOT_NAMED Problem_Code = 10
 	// POD_NOT_FOUND: no pod matches. Args: pod.
@@ -436,6 +445,10 @@ var (
 		0:  "UNSPECIFIED",
 		1:  "INTERNAL",
 		2:  "READ_ONLY",
+		3:  "TOKEN_NEEDED",
+		4:  "TOKEN_INVALID",
+		5:  "TOKEN_OF_OTHER",
+		6:  "TOKEN_UNCHECKED",
 		10: "POD_NOT_NAMED",
 		11: "POD_NOT_FOUND",
 		12: "POD_GONE",
@@ -482,6 +495,10 @@ var (
 		"UNSPECIFIED":          0,
 		"INTERNAL":             1,
 		"READ_ONLY":            2,
+		"TOKEN_NEEDED":         3,
+		"TOKEN_INVALID":        4,
+		"TOKEN_OF_OTHER":       5,
+		"TOKEN_UNCHECKED":      6,
 		"POD_NOT_NAMED":        10,
 		"POD_NOT_FOUND":        11,
 		"POD_GONE":             12,
@@ -2059,11 +2076,20 @@ func (x *Limits) GetBreakpoints() uint32 {
 	return 0
 }
 
-// Peer is the process that asked for something, as the kernel reports it.
+// Peer is the process that asked for something, as the kernel reports it. For a client of another machine that is the
+// process of podstep agent-stdio.
 type Peer struct {
-	state         protoimpl.MessageState `protogen:"open.v1"`
-	Uid           uint32                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
-	Pid           int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Uid   uint32                 `protobuf:"varint,1,opt,name=uid,proto3" json:"uid,omitempty"`
+	Pid   int32                  `protobuf:"varint,2,opt,name=pid,proto3" json:"pid,omitempty"`
+	// account is the ServiceAccount whose token a client of another machine has shown: NAMESPACE/NAME. The API server
+	// has said that the token is valid. Empty: there was no such token.
+	Account string `protobuf:"bytes,3,opt,name=account,proto3" json:"account,omitempty"`
+	// user is the name that a client of another machine has given. Nothing proves it.
+	User string `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
+	// credential is the id of the token. The API server's audit log has it beside the name of the user who asked for
+	// the token. Empty: the API server did not say it.
+	Credential    string `protobuf:"bytes,5,opt,name=credential,proto3" json:"credential,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2110,6 +2136,27 @@ func (x *Peer) GetPid() int32 {
 		return x.Pid
 	}
 	return 0
+}
+
+func (x *Peer) GetAccount() string {
+	if x != nil {
+		return x.Account
+	}
+	return ""
+}
+
+func (x *Peer) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
+func (x *Peer) GetCredential() string {
+	if x != nil {
+		return x.Credential
+	}
+	return ""
 }
 
 // Step is a step of the catalogue, and what this agent can do at it.
@@ -3810,7 +3857,9 @@ type ContinueRequest struct {
 	// step: with all, only the pods that are held at these steps. It is a glob, as that of AddBreakpointRequest.
 	Step string `protobuf:"bytes,3,opt,name=step,proto3" json:"step,omitempty"`
 	// uid: with all, only the holds for which a process of this user asked.
-	Uid           *uint32 `protobuf:"varint,4,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	Uid *uint32 `protobuf:"varint,4,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	// user: with uid, only the holds of a client that gave this name; empty: of one that gave none.
+	User          string `protobuf:"bytes,5,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3873,6 +3922,13 @@ func (x *ContinueRequest) GetUid() uint32 {
 	return 0
 }
 
+func (x *ContinueRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
+}
+
 type ContinueResponse struct {
 	state    protoimpl.MessageState `protogen:"open.v1"`
 	Released []*HoldInfo            `protobuf:"bytes,1,rep,name=released,proto3" json:"released,omitempty"`
@@ -3932,6 +3988,7 @@ type ListHoldsRequest struct {
 	Pods          *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
 	Step          string       `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
 	Uid           *uint32      `protobuf:"varint,3,opt,name=uid,proto3,oneof" json:"uid,omitempty"`
+	User          string       `protobuf:"bytes,4,opt,name=user,proto3" json:"user,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -3985,6 +4042,13 @@ func (x *ListHoldsRequest) GetUid() uint32 {
 		return *x.Uid
 	}
 	return 0
+}
+
+func (x *ListHoldsRequest) GetUser() string {
+	if x != nil {
+		return x.User
+	}
+	return ""
 }
 
 type ListHoldsResponse struct {
@@ -4419,10 +4483,15 @@ const file_agent_proto_rawDesc = "" +
 	"\x05delay\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x05delay\x123\n" +
 	"\aexpires\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\aexpires\x12\x14\n" +
 	"\x05holds\x18\x05 \x01(\rR\x05holds\x12 \n" +
-	"\vbreakpoints\x18\x06 \x01(\rR\vbreakpoints\"*\n" +
+	"\vbreakpoints\x18\x06 \x01(\rR\vbreakpoints\"x\n" +
 	"\x04Peer\x12\x10\n" +
 	"\x03uid\x18\x01 \x01(\rR\x03uid\x12\x10\n" +
-	"\x03pid\x18\x02 \x01(\x05R\x03pid\"\xf3\x01\n" +
+	"\x03pid\x18\x02 \x01(\x05R\x03pid\x12\x18\n" +
+	"\aaccount\x18\x03 \x01(\tR\aaccount\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04user\x12\x1e\n" +
+	"\n" +
+	"credential\x18\x05 \x01(\tR\n" +
+	"credential\"\xf3\x01\n" +
 	"\x04Step\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x14\n" +
 	"\x05stage\x18\x02 \x01(\tR\x05stage\x12\x12\n" +
@@ -4543,7 +4612,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xce\b\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\x9c\t\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4551,11 +4620,15 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xb9\x06\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x87\a\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
-	"\tREAD_ONLY\x10\x02\x12\x11\n" +
+	"\tREAD_ONLY\x10\x02\x12\x10\n" +
+	"\fTOKEN_NEEDED\x10\x03\x12\x11\n" +
+	"\rTOKEN_INVALID\x10\x04\x12\x12\n" +
+	"\x0eTOKEN_OF_OTHER\x10\x05\x12\x13\n" +
+	"\x0fTOKEN_UNCHECKED\x10\x06\x12\x11\n" +
 	"\rPOD_NOT_NAMED\x10\n" +
 	"\x12\x11\n" +
 	"\rPOD_NOT_FOUND\x10\v\x12\f\n" +
@@ -4618,20 +4691,22 @@ const file_agent_proto_rawDesc = "" +
 	"\x05lease\x18\x04 \x01(\v2\x19.google.protobuf.DurationR\x05lease\x12-\n" +
 	"\x04wait\x18\x05 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12'\n" +
 	"\x0fwhile_connected\x18\x06 \x01(\bR\x0ewhileConnected\x12\x18\n" +
-	"\amessage\x18\a \x01(\tR\amessage\"\x89\x01\n" +
+	"\amessage\x18\a \x01(\tR\amessage\"\x9d\x01\n" +
 	"\x0fContinueRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x10\n" +
 	"\x03all\x18\x02 \x01(\bR\x03all\x12\x12\n" +
 	"\x04step\x18\x03 \x01(\tR\x04step\x12\x15\n" +
-	"\x03uid\x18\x04 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x03uid\x18\x04 \x01(\rH\x00R\x03uid\x88\x01\x01\x12\x12\n" +
+	"\x04user\x18\x05 \x01(\tR\x04userB\x06\n" +
 	"\x04_uid\"\\\n" +
 	"\x10ContinueResponse\x126\n" +
 	"\breleased\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\breleased\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"x\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x8c\x01\n" +
 	"\x10ListHoldsRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x15\n" +
-	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x88\x01\x01B\x06\n" +
+	"\x03uid\x18\x03 \x01(\rH\x00R\x03uid\x88\x01\x01\x12\x12\n" +
+	"\x04user\x18\x04 \x01(\tR\x04userB\x06\n" +
 	"\x04_uid\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
 	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +

@@ -10,9 +10,12 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/peer"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -50,12 +53,27 @@ func Serve(t testing.TB, a agentpb.AgentServer, path string) (stop func()) {
 // ServeOn serves an agent like Serve, and closes the listener at the end.
 func ServeOn(t testing.TB, a agentpb.AgentServer, l net.Listener) (stop func()) {
 	t.Helper()
-	s := grpc.NewServer()
+	s := grpc.NewServer(grpc.Creds(marks{insecure.NewCredentials()}))
 	agentpb.RegisterAgentServer(s, a)
 	go func() { _ = s.Serve(l) }()
 	t.Cleanup(s.Stop)
 	return s.Stop
 }
+
+// marks reads what podstep agent-stdio writes first.
+type marks struct {
+	credentials.TransportCredentials
+}
+
+func (m marks) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	c, _, err := peer.IsElsewhere(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return m.TransportCredentials.ServerHandshake(c)
+}
+
+func (m marks) Clone() credentials.TransportCredentials { return m }
 
 // Agent answers Info and keeps breakpoints; other calls fail as not implemented. A test embeds it and adds the calls
 // that it needs.

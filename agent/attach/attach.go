@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/attach/metrics"
+	"github.com/podstep/podstep/agent/attach/tokens"
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/trace/past"
@@ -33,6 +34,9 @@ type Options struct {
 	// Kubeconfig is a file of the user's with credentials for the API server and the kubelet's /pods; empty: podstep
 	// tries the usual files of a node.
 	Kubeconfig string
+	// WithoutToken, one of Rights, is what clients of other machines may do without a token; empty: look. TokenNamespace
+	// has the ServiceAccounts whose tokens count.
+	WithoutToken, TokenNamespace string
 	// Tier is the highest tier of the steps that the uprobe probe looks at; zero: 1.
 	Tier int
 	// AllowHolds lets the uprobe probe hold pods inside the kubelet.
@@ -75,9 +79,11 @@ type Session struct {
 	hosts  []*Host
 	scrape *metrics.Server // nil: nobody wants metrics
 	past   *past.Recorder  // nil: nothing is recorded
+	tokens *tokens.Reviewer
 
+	life      context.Context    // lasts until unfollow
 	unfollow  context.CancelFunc // ends following
-	following sync.WaitGroup     // of the goroutine that follows the kubelet
+	following sync.WaitGroup     // of the goroutine that follows the kubelet, and of the one that checks the tokens
 
 	printing sync.Mutex
 	stop     sync.Once
@@ -110,6 +116,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	if err := s.startProbes(ctx); err != nil {
 		return nil, errors.Join(err, s.Stop(ctx))
 	}
+	s.following.Go(func() { s.checkTokens(s.life) })
 	return s, nil
 }
 
@@ -141,11 +148,10 @@ func (s *Session) host(c *probes.Catalogue) error {
 		s.agent.Close()
 		return errors.Join(err, l.Close())
 	}
-	s.server = agent.Serve(s.agent, l)
-	following, cancel := context.WithCancel(context.Background())
-	s.unfollow = cancel
+	s.server = agent.Serve(s.agent, l, s.access())
+	s.life, s.unfollow = context.WithCancel(context.Background())
 	if s.o.Kubelet.PID != 0 {
-		s.following.Go(func() { s.target.follow(following) })
+		s.following.Go(func() { s.target.follow(s.life) })
 	}
 	if s.scrape != nil {
 		s.target.metrics = metrics.New(metrics.Source{Agent: s.agent, Kubelet: s.target.Kubelet.Version, Since: time.Now()})

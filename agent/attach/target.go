@@ -39,6 +39,8 @@ type Target struct {
 	again       time.Duration    // how long after that podstep takes the path again
 	metrics     *metrics.Metrics // nil: nobody wants any
 	guessed     bool             // nobody has named the kubeconfig
+	login       *rest.Config     // for the API server; nil: there is none, because of loginErr
+	loginErr    error
 	specs       specs
 	reports     reports
 	lives       lives // of the kubelet
@@ -76,7 +78,7 @@ func newTarget(ctx context.Context, o *Options) *Target {
 	t.lives.find, t.guessed = o.next, o.Kubeconfig == ""
 	k := &t.Kubelet
 	api, err := askAPI(k, o.Kubeconfig)
-	t.reports.apiErr = err
+	t.login, t.loginErr, t.reports.apiErr = api, err, err
 	t.reports.kubelet, t.reports.kubeletErr = askKubelet(k, api)
 	if k.Node != "" {
 		t.reports.api = api

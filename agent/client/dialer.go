@@ -2,13 +2,18 @@ package client
 
 import (
 	"context"
+	"errors"
 	"net"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 )
 
 // dialer makes a client's connections: gRPC asks for another when one breaks. Each is checked like the first, since
@@ -66,18 +71,39 @@ func (d *dialer) unary(ctx context.Context, method string, req, reply any, conn 
 	if err := d.may(method); err != nil {
 		return err
 	}
-	return d.plain(ctx, call(ctx, method, req, reply, conn, opts...))
+	shown, why := d.identify(ctx, method)
+	return withReason(d.plain(ctx, call(shown, method, req, reply, conn, opts...)), why)
 }
 
 func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	if err := d.may(method); err != nil {
 		return nil, err
 	}
-	s, err := open(ctx, desc, conn, method, opts...)
+	shown, why := d.identify(ctx, method)
+	s, err := open(shown, desc, conn, method, opts...)
 	if err != nil {
-		return nil, d.plain(ctx, err)
+		return nil, withReason(d.plain(ctx, err), why)
 	}
-	return &stream{ClientStream: s, dialer: d, caller: ctx}, nil
+	return &stream{ClientStream: s, dialer: d, caller: ctx, noToken: why}, nil
+}
+
+// identify returns the context of a request with what shows the agent who asks, and why that has no token. The agent may
+// not need one.
+func (d *dialer) identify(ctx context.Context, method string) (context.Context, error) {
+	place, can := d.place.(Identified)
+	if !can {
+		return ctx, nil
+	}
+	pairs, why := place.Identify(ctx, agentpb.AccountFor(method))
+	return metadata.AppendToOutgoingContext(ctx, pairs...), why
+}
+
+// withReason adds to the error of a request that takes a token why there was none.
+func withReason(err, noToken error) error {
+	if noToken == nil || reason.CodeOf(errors.Unwrap(err)) != agentpb.Problem_TOKEN_NEEDED {
+		return err
+	}
+	return newError(Denied, err, text("%s; %s", "%s；%s"), reason.Error(err), reason.Error(noToken))
 }
 
 // may returns an error for a request that this connection does not send.
@@ -92,10 +118,13 @@ func (d *dialer) may(method string) error {
 // ends with the stream, whoever ended it.
 type stream struct {
 	grpc.ClientStream
-	dialer *dialer
-	caller context.Context
+	dialer  *dialer
+	caller  context.Context
+	noToken error // why the request had no token
 }
 
-func (s *stream) RecvMsg(m any) error { return s.dialer.plain(s.caller, s.ClientStream.RecvMsg(m)) }
+func (s *stream) RecvMsg(m any) error {
+	return withReason(s.dialer.plain(s.caller, s.ClientStream.RecvMsg(m)), s.noToken)
+}
 
 func (s *stream) SendMsg(m any) error { return s.dialer.plain(s.caller, s.ClientStream.SendMsg(m)) }

@@ -19,6 +19,14 @@ type Place interface {
 	String() string
 }
 
+// Identified is a place whose agent cannot see who its client is.
+type Identified interface {
+	Place
+	// Identify returns the metadata of a request that takes a token of a ServiceAccount. If there is no token, it also
+	// returns why, as a sentence for a person.
+	Identify(ctx context.Context, account string) (metadata []string, why error)
+}
+
 // socket is a place on this machine.
 type socket struct {
 	path string

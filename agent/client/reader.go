@@ -14,10 +14,6 @@ import (
 // but a Reader.
 type Reader struct{ client *Client }
 
-// reading are the requests that change nothing: neither a pod, nor what the agent does. Look is not among them: the
-// kubelet stands still for it.
-var reading = map[string]bool{"Info": true, "Watch": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true, "Segments": true, "ReadSegment": true}
-
 // DialReader is Dial for a client that only looks.
 func DialReader(ctx context.Context, path string) (*Reader, error) { return ReachReader(ctx, At(path)) }
 
@@ -41,7 +37,7 @@ func (c *Client) Reader() *Reader {
 
 // refuse returns an error for a request that is not among those that change nothing.
 func refuse(method string) error {
-	if reading[path.Base(method)] {
+	if agentpb.OnlyLooks(method) {
 		return nil
 	}
 	return newError(Denied, nil, text("this podstep only looks, and %s is not sent: it could change something", "这个 podstep 只查看，不发送 %s：它可能改变某些东西"), path.Base(method))

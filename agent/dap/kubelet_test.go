@@ -46,7 +46,7 @@ func newKubelet(t testing.TB, o agent.Options) *kubelet {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := agent.Serve(a, l)
+	srv := agent.Serve(a, l, server.Access{Without: server.Look})
 	k := &kubelet{t: t, c: c, socket: path, a: a, stop: srv.Stop}
 	t.Cleanup(func() {
 		srv.Stop()

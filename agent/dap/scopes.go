@@ -115,7 +115,7 @@ func budgetNodes(at *stop) []node {
 		out = append(out, plain("timer", "none runs: the hold costs the pod nothing but time"))
 	}
 	if p := h.GetPeer(); p != nil {
-		out = append(out, treeOf("held by uid", p.GetUid()), treeOf("held by pid", p.GetPid()))
+		out = append(out, plain("held by", reason.Peer(p).En), treeOf("held by uid", p.GetUid()), treeOf("held by pid", p.GetPid()))
 	}
 	return out
 }

@@ -5,8 +5,6 @@ import (
 	"strings"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
@@ -59,7 +57,7 @@ func (r *reader) hold() *evidence.Hold {
 		out.Ends = e.Time.Add(h.Ends.AsDuration())
 	}
 	if by := h.Peer; by != nil {
-		out.By = &evidence.Asker{UID: int64(by.Uid), PID: int64(by.Pid), You: proto.Equal(by, r.h.EpochBefore(r.at).Info.GetYou())}
+		out.By = &evidence.Asker{UID: int64(by.Uid), PID: int64(by.Pid), Account: words.OneLine(by.Account), User: words.OneLine(by.User), You: by.Same(r.h.EpochBefore(r.at).Info.GetYou())}
 	}
 	return out
 }

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -30,6 +31,7 @@ type Cluster struct {
 	api    *kubeapi.Client
 	// namespace is where pods of podstep are looked for if the user may not list those of all namespaces.
 	namespace string
+	user      *user
 }
 
 // NewCluster returns the cluster of an API server and a user. namespace is where agents run if the user may list pods
@@ -39,7 +41,7 @@ func NewCluster(config *rest.Config, namespace string) (*Cluster, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Cluster{config, api, namespace}, nil
+	return &Cluster{config, api, namespace, &user{api: api, tokens: map[string]token{}}}, nil
 }
 
 // Agent is a pod of podstep.
@@ -89,7 +91,7 @@ func (c *Cluster) list(ctx context.Context, labels, node string) ([]Agent, error
 		_, err = kubeapi.List(ctx, c.api, "api/v1/namespaces/"+url.PathEscape(c.namespace)+"/pods", query, add)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("list the pods of podstep: %w", err)
+		return nil, c.explain(ctx, fmt.Errorf("list the pods of podstep: %w", err), findRole)
 	}
 	return all, nil
 }
@@ -115,11 +117,13 @@ func (c *Cluster) Ready(ctx context.Context, node string) (*Agent, error) {
 type nodePlace struct {
 	c    *Cluster
 	node string
+	// in is the namespace of the pod to which the last connection goes.
+	in atomic.Value
 }
 
 // OnNode returns the place of the agent on a node. Each connection looks for the agent's pod anew: an update of the
 // DaemonSet replaces it.
-func (c *Cluster) OnNode(node string) client.Place { return &nodePlace{c, node} }
+func (c *Cluster) OnNode(node string) client.Place { return &nodePlace{c: c, node: node} }
 
 func (p *nodePlace) String() string { return "node " + p.node }
 
@@ -134,7 +138,14 @@ func (p *nodePlace) Connect(ctx context.Context) (net.Conn, error) {
 			"no pod of podstep is ready on node %s: podstep connect POD makes one for a while, the chart puts one on each node, and --ssh %[1]s reaches an agent that runs there",
 			"节点 %s 上没有就绪的 podstep Pod：podstep connect POD 可临时创建一个，chart 会在每个节点上各放一个，--ssh %[1]s 可连接那里运行的代理"), p.node)
 	}
+	p.in.Store(a.Namespace)
 	return p.c.InPod(a).Connect(ctx)
+}
+
+// Identify shows the user of the cluster.
+func (p *nodePlace) Identify(ctx context.Context, account string) ([]string, error) {
+	in, _ := p.in.Load().(string)
+	return p.c.user.identify(ctx, in, account)
 }
 
 // podPlace is the agent in a pod.
@@ -151,4 +162,9 @@ func (p *podPlace) String() string { return "node " + p.a.Node + ", in pod " + p
 // Connect starts agent-stdio in the pod.
 func (p *podPlace) Connect(ctx context.Context) (net.Conn, error) {
 	return open(ctx, p.String(), func(ctx context.Context, s streams) error { return p.c.exec(ctx, &p.a, stdioCommand, s) })
+}
+
+// Identify shows the user of the cluster.
+func (p *podPlace) Identify(ctx context.Context, account string) ([]string, error) {
+	return p.c.user.identify(ctx, p.a.Namespace, account)
 }

@@ -12,6 +12,7 @@ import (
 	"k8s.io/klog/v2"
 	"k8s.io/streaming/pkg/httpstream"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/kubeapi"
 )
 
@@ -38,7 +39,8 @@ func (c *Cluster) exec(ctx context.Context, a *Agent, command []string, s stream
 	}
 	// client-go logs some failures besides returning them. The screen has the terminal.
 	ctx = klog.NewContext(ctx, logr.Discard())
-	return e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: s.in, Stdout: s.out, Stderr: s.errors})
+	err = e.StreamWithContext(ctx, remotecommand.StreamOptions{Stdin: s.in, Stdout: s.out, Stderr: s.errors})
+	return c.explain(ctx, err, roleIn(a.Namespace, agentpb.AccountLook))
 }
 
 // execTarget returns the address of an exec, and how to get there.

@@ -85,6 +85,11 @@ func (o *PodOptions) args() []string {
 		may = "--allow-holds"
 	}
 	args := []string{"--no-tui", "--node=" + o.Node, may}
+	if o.AllowHolds {
+		// Who may exec in this pod is root on the node anyway, and there may be no ServiceAccounts.
+		args = append(args, "--without-token=hold")
+	}
+	args = append(args, "--token-namespace="+o.Namespace)
 	if o.Passive {
 		args = append(args, "--passive")
 	}
@@ -129,33 +134,12 @@ func (c *Cluster) Remove(ctx context.Context, a *Agent) error {
 func (c *Cluster) NodeOf(ctx context.Context, namespace, name string) (string, error) {
 	var pod corev1.Pod
 	if err := c.api.Call(ctx, kubeapi.Request{Path: podsPath(namespace, name)}, maxObject, &pod); err != nil {
-		return "", err
+		return "", c.explain(ctx, err, findRole)
 	}
 	if pod.Spec.NodeName == "" {
 		return "", fmt.Errorf("pod %s/%s is on no node yet; podstep why %[1]s/%[2]s says why", namespace, name)
 	}
 	return pod.Spec.NodeName, nil
-}
-
-// Self returns the name by which the API server knows the user. Servers before Kubernetes 1.28 do not say it: then it is
-// empty.
-func (c *Cluster) Self(ctx context.Context) (string, error) {
-	var answer struct {
-		Status struct {
-			UserInfo struct {
-				Username string `json:"username"`
-			} `json:"userInfo"`
-		} `json:"status"`
-	}
-	const group = "authentication.k8s.io/v1"
-	err := c.api.Call(ctx, kubeapi.Request{
-		Method: http.MethodPost, Path: "apis/" + group + "/selfsubjectreviews", ContentType: "application/json",
-		Body: []byte(`{"apiVersion":"` + group + `","kind":"SelfSubjectReview"}`),
-	}, maxObject, &answer)
-	if kubeapi.IsCode(err, http.StatusNotFound, http.StatusForbidden) {
-		return "", nil
-	}
-	return answer.Status.UserInfo.Username, err
 }
 
 // IsPodSecurity reports whether an error is the refusal of a privileged pod by the namespace's Pod Security level.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os/exec"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -15,8 +16,11 @@ import (
 	"github.com/podstep/podstep/probes/words"
 )
 
-// stdioCommand is what runs on a node.
-var stdioCommand = []string{"podstep", "agent-stdio"}
+// stdioCommand is what runs on a node, and stdioBySSH what a user's own ssh runs there: with the rights of that user.
+var (
+	stdioCommand = []string{"podstep", "agent-stdio"}
+	stdioBySSH   = append(slices.Clone(stdioCommand), "--own-rights")
+)
 
 // sshPlace is an agent on a machine that the user reaches by ssh.
 type sshPlace struct {
@@ -50,7 +54,7 @@ func (p *sshPlace) run(ctx context.Context, s streams) error {
 	if p.asked.Load() {
 		args = append(args, "-o", "BatchMode=yes")
 	}
-	cmd := exec.CommandContext(ctx, "ssh", append(append(args, "--", p.host), stdioCommand...)...)
+	cmd := exec.CommandContext(ctx, "ssh", append(append(args, "--", p.host), stdioBySSH...)...)
 	cmd.Stdout, cmd.Stderr = s.out, s.errors
 	cmd.WaitDelay = time.Second // what ssh has started may keep its streams open
 	in, err := cmd.StdinPipe()

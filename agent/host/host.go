@@ -125,7 +125,7 @@ func Start(o Options) (stop func(), err error) {
 	if l, err := server.Listen(o.Socket); err != nil {
 		o.Warn("nobody can connect: %v", err)
 	} else {
-		srv := agent.Serve(a, l)
+		srv := agent.Serve(a, l, server.Access{Without: server.Look})
 		stop = func() { a.Close(); srv.Stop() }
 	}
 	a.Attach()

@@ -18,6 +18,11 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_READ_ONLY: text("this agent is read-only: it holds no pod and injects no fault, whoever asks; start it without PODSTEP_READ_ONLY or --read-only to allow that",
 		"该代理是只读的：不为任何人停住 Pod 或注入故障；要允许，请在启动时去掉 PODSTEP_READ_ONLY 或 --read-only"),
 
+	agentpb.Problem_TOKEN_NEEDED:    text("from another machine this takes a token of the ServiceAccount {account}", "从别的机器做这件事需要 ServiceAccount {account} 的令牌"),
+	agentpb.Problem_TOKEN_INVALID:   text("the API server does not accept the token: {error}", "API 服务器不接受该令牌：{error}"),
+	agentpb.Problem_TOKEN_OF_OTHER:  text("the token is of {user}", "令牌属于 {user}"),
+	agentpb.Problem_TOKEN_UNCHECKED: text("the agent cannot have tokens checked ({error}); podstep on the node, or by --ssh, needs none", "代理无法核对令牌（{error}）；在节点上或用 --ssh 则不需要令牌"),
+
 	agentpb.Problem_POD_NOT_NAMED:   text("which pod?", "哪个 Pod？"),
 	agentpb.Problem_POD_NOT_FOUND:   text("no pod {pod} on this node; see podstep pods", "本节点上没有 Pod {pod}；见 podstep pods"),
 	agentpb.Problem_POD_GONE:        text("pod {pod} is gone from this node", "Pod {pod} 已从本节点消失"),
@@ -77,6 +82,10 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 // unseen is the text of STEP_NOT_SEEN if a probe gives the reason.
 var unseen = text("it is not seen: {why}", "看不到它：{why}")
 
+// tokenRefused is the text of TOKEN_NEEDED if a token came that does not count.
+var tokenRefused = text("from another machine this takes a token of the ServiceAccount {account}, and the one that came does not count: {cause}",
+	"从别的机器做这件事需要 ServiceAccount {account} 的令牌，而收到的令牌不算数：{cause}")
+
 // values are the texts of arguments whose values are words of the protocol.
 var values = map[string]map[string]probes.Text{
 	"on": {"enter": text("enter", "进入时"), "exit": text("exit", "返回时"), agentpb.Inside: text("a line", "某一行")},
@@ -94,6 +103,9 @@ func Problem(p *agentpb.Problem) probes.Text {
 	}
 	if p.GetCode() == agentpb.Problem_STEP_NOT_SEEN && p.GetReason() != nil {
 		t = unseen
+	}
+	if p.GetCode() == agentpb.Problem_TOKEN_NEEDED && p.GetCause() != nil {
+		t = tokenRefused
 	}
 	args := map[string]probes.Text{}
 	for name, v := range p.GetArgs() {

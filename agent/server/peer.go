@@ -15,15 +15,22 @@ import (
 	"github.com/podstep/podstep/agent/wire"
 )
 
-// Peer is the process at the other end of a connection, as the kernel
-// reports it. The zero value is nobody.
+// Peer is the process at the other end of a connection, as the kernel reports it. If the client is on another machine,
+// Peer also has what its token proves, and the name that it gives. The zero value is nobody.
 type Peer struct {
-	uid uint32
-	pid int32
+	uid       uint32
+	pid       int32
+	elsewhere bool
+
+	account, credential string // proven by a token
+	user                string // given by the client
 }
 
 // PeerFrom returns the process that makes a request.
 func PeerFrom(ctx context.Context) Peer {
+	if p, ok := ctx.Value(callerKey{}).(Peer); ok {
+		return p
+	}
 	if p, ok := grpcpeer.FromContext(ctx); ok {
 		if info, ok := p.AuthInfo.(peerInfo); ok {
 			return info.peer
@@ -32,15 +39,17 @@ func PeerFrom(ctx context.Context) Peer {
 	return Peer{}
 }
 
-// IsUser reports whether the process is one of a user.
-func (p Peer) IsUser(uid uint32) bool { return p != Peer{} && p.uid == uid }
+// IsUser reports whether the process is one of a user, and of a client that gave this name: empty if it gave none.
+func (p Peer) IsUser(uid uint32, name string) bool {
+	return p != Peer{} && p.uid == uid && p.user == name
+}
 
 // Proto returns the process as a message; nil for nobody.
 func (p Peer) Proto() *agentpb.Peer {
 	if p == (Peer{}) {
 		return nil
 	}
-	return &agentpb.Peer{Uid: p.uid, Pid: p.pid}
+	return &agentpb.Peer{Uid: p.uid, Pid: p.pid, Account: p.account, User: p.user, Credential: p.credential}
 }
 
 // Fields returns the fields that name the process in an event.
@@ -48,10 +57,16 @@ func (p Peer) Fields() []wire.Field {
 	if p == (Peer{}) {
 		return nil
 	}
-	return []wire.Field{wire.Number("uid", int64(p.uid)), wire.Number("pid", int64(p.pid))}
+	out := []wire.Field{wire.Number("uid", int64(p.uid)), wire.Number("pid", int64(p.pid))}
+	for _, f := range []struct{ name, text string }{{"account", p.account}, {"user", p.user}, {"credential", p.credential}} {
+		if f.text != "" {
+			out = append(out, wire.Text(f.name, f.text))
+		}
+	}
+	return out
 }
 
-// peerCredentials lets in root and the user that the agent runs as.
+// peerCredentials lets in root and the user that the agent runs as. It notes which clients are on another machine.
 type peerCredentials struct{}
 
 func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthInfo, error) {
@@ -66,7 +81,11 @@ func (peerCredentials) ServerHandshake(c net.Conn) (net.Conn, credentials.AuthIn
 	if !peer.Trusted(client.Uid, os.Getuid()) {
 		return nil, nil, fmt.Errorf("user %d may not speak to this agent", client.Uid)
 	}
-	return c, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, Peer{client.Uid, client.Pid}}, nil
+	c, elsewhere, err := peer.IsElsewhere(c)
+	if err != nil {
+		return nil, nil, err
+	}
+	return c, peerInfo{credentials.CommonAuthInfo{SecurityLevel: credentials.PrivacyAndIntegrity}, Peer{uid: client.Uid, pid: client.Pid, elsewhere: elsewhere}}, nil
 }
 
 func (peerCredentials) ClientHandshake(context.Context, string, net.Conn) (net.Conn, credentials.AuthInfo, error) {

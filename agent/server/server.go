@@ -22,8 +22,8 @@ const maxRequest = 64 << 10
 type Server struct{ grpc *grpc.Server }
 
 // Serve makes a service answer requests on the listener, which must be of a unix socket. It returns at once; Stop ends
-// it.
-func Serve(service agentpb.AgentServer, l net.Listener) *Server {
+// it. access is about clients of other machines.
+func Serve(service agentpb.AgentServer, l net.Listener, access Access) *Server {
 	conns := newLimitListener(l)
 	s := &Server{}
 	s.grpc = grpc.NewServer(
@@ -33,7 +33,7 @@ func Serve(service agentpb.AgentServer, l net.Listener) *Server {
 		grpc.ConnectionTimeout(5*time.Second),
 		grpc.StatsHandler(connections{conns.count}),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: deadAfter / 2, Timeout: deadAfter / 2}),
-		grpc.UnaryInterceptor(catchUnary), grpc.StreamInterceptor(catchStream),
+		grpc.ChainUnaryInterceptor(catchUnary, access.unary), grpc.ChainStreamInterceptor(catchStream, access.stream),
 	)
 	agentpb.RegisterAgentServer(s.grpc, service)
 	reflection.Register(s.grpc)

@@ -32,7 +32,7 @@ func TestManyConnections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	srv := Serve(counts{}, l)
+	srv := Serve(counts{}, l, Access{})
 	t.Cleanup(srv.Stop)
 	for range 3 * maxConnections {
 		c, err := net.Dial("unix", path)

@@ -24,7 +24,10 @@ func Hold(raw []byte) *agentpb.HoldInfo {
 	}
 	uid, pid := Lookup(raw, "uid"), Lookup(raw, "pid")
 	if uid.Kind == NumberValue && pid.Kind == NumberValue {
-		h.Peer = &agentpb.Peer{Uid: uint32(uid.Num), Pid: int32(pid.Num)}
+		h.Peer = &agentpb.Peer{
+			Uid: uint32(uid.Num), Pid: int32(pid.Num),
+			Account: Lookup(raw, "account").String(), User: Lookup(raw, "user").String(), Credential: Lookup(raw, "credential").String(),
+		}
 	}
 	return h
 }

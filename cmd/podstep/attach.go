@@ -38,6 +38,8 @@ type attachFlags struct {
 	raiseFor *period
 	record   string
 	keep     size
+	without  string
+	tokens   string
 	keepFor  *period
 }
 
@@ -87,6 +89,10 @@ files of at most --keep in all; the oldest go first. What was recorded survives 
 and the node: podstep why web --at 03:12 and podstep replay --since 1h read it later.
 The kubelet never waits for the disk.
 
+A podstep of another machine comes through podstep agent-stdio, with a token of the
+ServiceAccount podstep-look or podstep-hold of --token-namespace. podstep asks the API
+server whether the token is valid. --without-token is what it may do without one.
+
 With --no-tui there is no screen: podstep serves the agent for other podsteps,
 until Ctrl-C or SIGTERM. With --metrics it also serves metrics for Prometheus:
 calls and what they take, holds, faults, losses, the state of the probes.`
@@ -132,6 +138,8 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.holds, "allow-holds", false, "let pods be held inside of the kubelet, not only before its calls to the runtime")
 	cmd.Flags().BoolVar(&f.allCalls, "all-calls", false, "show also the calls that are no steps of their own, by their method alone")
 	cmd.Flags().BoolVar(&f.passive, "passive", false, "put nothing in the path of the kubelet's calls: leave out the cri probe, hold no pod")
+	cmd.Flags().StringVar(&f.without, "without-token", "look", "what podsteps of other machines may do that show no token of podstep-look or podstep-hold: `nothing`, look or hold")
+	cmd.Flags().StringVar(&f.tokens, "token-namespace", agentNamespace, "the `NAMESPACE` of these two ServiceAccounts")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
 	cmd.Flags().StringVar(&f.delve, "delve", "", "let the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
 	cmd.Flags().BoolVar(&f.risk, "risk-the-kubelet", false, "let the delve probe put breakpoints into the kubelet's code; of variables only numbers and listed texts are shown")
@@ -154,6 +162,9 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if flags.tier != 1 && flags.tier != 2 {
 		return usagef("--tier %d: it is 1 or 2", flags.tier)
 	}
+	if !slices.Contains([]string{"nothing", "look", "hold"}, flags.without) {
+		return usagef("--without-token %s: it is nothing, look or hold", flags.without)
+	}
 	raiseFor, err := flags.raising()
 	if err != nil {
 		return err
@@ -164,7 +175,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	var screen atomic.Bool
 	options := node.AttachOptions{
 		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: a.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
-		AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
+		WithoutToken: flags.without, TokenNamespace: flags.tokens, AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
 		RaiseVerbosity: flags.raise, RaiseFor: raiseFor, Record: flags.record, Keep: int64(flags.keep), KeepFor: flags.keepFor.d,
 		Print: func(line string) {
 			if !screen.Load() { // on the screen, the node's story has it

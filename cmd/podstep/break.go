@@ -373,8 +373,8 @@ func breakTable(w io.Writer, breakpoints []*agentpb.Breakpoint, wide bool) {
 				refused = append(refused, r.Step)
 			}
 			by := ""
-			if j.Peer != nil {
-				by = j.Peer.String()
+			if b.Peer != nil {
+				by = reason.Peer(b.Peer).En
 			}
 			at := j.Steps
 			for _, f := range b.Places {

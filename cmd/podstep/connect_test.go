@@ -71,7 +71,7 @@ func TestConnectMakesPod(t *testing.T) {
 		!*container.SecurityContext.Privileged || s.Tolerations[0].Operator != corev1.TolerationOpExists || p.Annotations["podstep.dev/owner"] != "ada" {
 		t.Errorf("the pod is %s", made[0].Body)
 	}
-	if got := strings.Join(container.Args, " "); got != "--no-tui --node=node-1 --allow-holds --tier=2" {
+	if got := strings.Join(container.Args, " "); got != "--no-tui --node=node-1 --allow-holds --without-token=hold --token-namespace=kube-system --tier=2" {
 		t.Errorf("podstep attach gets %s", got)
 	}
 }

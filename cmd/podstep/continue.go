@@ -87,12 +87,12 @@ func (a *app) letGoOn(ctx context.Context, req *agentpb.ContinueRequest, mine bo
 	}
 	var mu sync.Mutex
 	err = a.onEach(ctx, false, func(ctx context.Context, _ string, c *client.Client) error {
-		uid, err := userIf(mine, c.About())
+		uid, user, err := userIf(mine, c.About())
 		if err != nil {
 			return err
 		}
 		own := proto.CloneOf(req)
-		own.Uid = uid
+		own.Uid, own.User = uid, user
 		answer, err := c.Continue(ctx, own)
 		mu.Lock()
 		defer mu.Unlock()

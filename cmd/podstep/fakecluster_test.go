@@ -46,7 +46,7 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	agenttest.Serve(t, c.agent, c.socket)
 	c.exec = &apitest.Exec{Run: func(pod string, command []string, in io.Reader, out, errOut io.Writer) int {
 		a := &app{where: (&where{}).with(client.At(c.socket))}
-		if err := a.joinAgent(t.Context(), in, out); err != nil {
+		if err := a.joinAgent(t.Context(), slices.Contains(command, "--own-rights"), in, out); err != nil {
 			fmt.Fprintln(errOut, "podstep:", err)
 			return exitFailed
 		}

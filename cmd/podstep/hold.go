@@ -194,16 +194,18 @@ func causeWord(c agentpb.Cause) string {
 type peerJSON struct {
 	UID uint32 `json:"uid"`
 	PID int32  `json:"pid"`
+	// Of a client on another machine: what its token proves, and the name that it gave.
+	Account    string `json:"account,omitempty"`
+	Credential string `json:"credential,omitempty"`
+	User       string `json:"user,omitempty"`
 }
 
 func newPeerJSON(p *agentpb.Peer) *peerJSON {
 	if p == nil {
 		return nil
 	}
-	return &peerJSON{p.Uid, p.Pid}
+	return &peerJSON{p.Uid, p.Pid, p.Account, p.Credential, p.User}
 }
-
-func (p *peerJSON) String() string { return fmt.Sprintf("user %d, process %d", p.UID, p.PID) }
 
 func newHoldJSON(h *agentpb.HoldInfo) holdJSON {
 	out := holdJSON{
@@ -251,8 +253,11 @@ func holdText(w io.Writer, h *agentpb.HoldInfo, wide bool) {
 	} else {
 		line("budget", "no timer of the kubelet runs: the hold costs the pod nothing but time")
 	}
-	if p := newPeerJSON(h.Peer); p != nil {
-		line("by", p.String())
+	if h.Peer != nil {
+		line("by", reason.Peer(h.Peer).En)
+	}
+	if id := h.Peer.GetCredential(); id != "" {
+		line("token", id)
 	}
 	if h.Message != "" {
 		line("message", h.Message)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes"
 )
@@ -57,16 +58,16 @@ func (f *heldFlags) selector(args []string) (*agentpb.PodSelector, error) {
 	return sel, err
 }
 
-// userIf returns the user whose holds are meant: with mine the one as whom the agent sees this podstep, else nil, which is
-// anybody.
-func userIf(mine bool, about *agentpb.InfoResponse) (*uint32, error) {
+// userIf returns the user whose holds are meant, and the name that they gave: with mine the one as whom the agent sees this
+// podstep, else nil, which is anybody.
+func userIf(mine bool, about *agentpb.InfoResponse) (uid *uint32, name string, err error) {
 	if !mine {
-		return nil, nil
+		return nil, "", nil
 	}
 	if about.GetYou() == nil {
-		return nil, errors.New("this agent does not say as whom it sees you, so --mine selects nothing; name the pods")
+		return nil, "", errors.New("this agent does not say as whom it sees you, so --mine selects nothing; name the pods")
 	}
-	return &about.You.Uid, nil
+	return &about.You.Uid, about.You.User, nil
 }
 
 func (a *app) holds() *cobra.Command {
@@ -134,16 +135,16 @@ func (a *app) printHolds(ctx context.Context, req *agentpb.ListHoldsRequest, min
 
 // askHolds asks the agent of a node for its holds, the oldest first.
 func askHolds(ctx context.Context, node string, r *client.Reader, req *agentpb.ListHoldsRequest, mine bool) ([]nodeHold, error) {
-	uid, err := userIf(mine, r.About())
+	uid, user, err := userIf(mine, r.About())
 	if err != nil {
 		return nil, err
 	}
 	own := proto.CloneOf(req)
-	own.Uid = uid
+	own.Uid, own.User = uid, user
 	answer, err := r.ListHolds(ctx, own)
 	you, out := r.About().GetYou(), []nodeHold{}
 	for _, h := range answer.GetHolds() {
-		out = append(out, nodeHold{node, h.Peer != nil && you != nil && h.Peer.Uid == you.Uid, h})
+		out = append(out, nodeHold{node, h.Peer != nil && you != nil && h.Peer.Uid == you.Uid && h.Peer.User == you.User, h})
 	}
 	return out, err
 }
@@ -155,6 +156,14 @@ func (a *app) printNoneHeld(sel *agentpb.PodSelector, narrowed bool) {
 		return
 	}
 	a.printf("no pod is held")
+}
+
+// holder names who asked for a hold. The table has the process in a column of its own.
+func holder(p *agentpb.Peer) string {
+	if p.Account == "" && p.User == "" {
+		return "user " + number(p.Uid)
+	}
+	return reason.Peer(p).En
 }
 
 // holdTable writes holds as a table, with the nodes if there are several.
@@ -175,7 +184,7 @@ func holdTable(w io.Writer, holds []nodeHold, named, wide bool) {
 		}
 		by, pid := "", ""
 		if p := h.Peer; p != nil {
-			by, pid = "user "+number(p.Uid), number(uint32(p.Pid))
+			by, pid = holder(p), number(uint32(p.Pid))
 			if h.you {
 				by = "you"
 			}

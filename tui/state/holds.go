@@ -5,9 +5,8 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/proto"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/agent/wire"
@@ -191,8 +190,8 @@ func (s *State) askedByPeer(by *agentpb.Peer, v *view) string {
 	switch {
 	case by == nil:
 		return ""
-	case proto.Equal(by, s.h.EpochBefore(v.at).Info.GetYou()):
+	case by.Same(s.h.EpochBefore(v.at).Info.GetYou()):
 		return s.lang.In(words.Text("You asked for it.", "由你发起。"))
 	}
-	return s.lang.Inf(words.Text("Process %d of user %d asked for it.", "由用户 %[2]d 的进程 %[1]d 发起。"), by.Pid, by.Uid)
+	return s.lang.Inf(words.Text("Asked for by %s.", "由%s发起。"), s.lang.In(reason.Peer(by)))
 }

@@ -2,9 +2,10 @@ package causes
 
 import (
 	"cmp"
-	"fmt"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/evidence"
+	whys "github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -47,7 +48,8 @@ func held(c *Case) []Finding {
 	case h.By.You:
 		args["by"], args["byZh"] = "you", "你"
 	default:
-		args["by"], args["byZh"] = fmt.Sprintf("process %d of user %d", h.By.PID, h.By.UID), fmt.Sprintf("用户 %d 的进程 %d ", h.By.UID, h.By.PID)
+		by := whys.Peer(&agentpb.Peer{Uid: uint32(h.By.UID), Pid: int32(h.By.PID), Account: h.By.Account, User: h.By.User})
+		args["by"], args["byZh"] = by.En, by.Zh+" "
 	}
 	if !h.Ends.IsZero() {
 		args["left"] = words.Took(max(0, h.Ends.Sub(c.Now)))

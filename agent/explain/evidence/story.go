@@ -88,6 +88,9 @@ type Hold struct {
 type Asker struct {
 	UID int64 `json:"uid"`
 	PID int64 `json:"pid"`
+	// Account is the ServiceAccount of its token, and User the name that it gave, if it was on another machine.
+	Account string `json:"account,omitempty"`
+	User    string `json:"user,omitempty"`
 	// You: it is the process that asks the agent now.
 	You bool `json:"you,omitempty"`
 }

@@ -53,6 +53,7 @@ func Attach(ctx context.Context, o AttachOptions, while func(context.Context) er
 	s, err := attach.Start(ctx, attach.Options{
 		Kubelet: k, Probes: kinds, LeftOut: leftOut, Socket: o.Socket, Kubeconfig: o.Kubeconfig, ReadOnly: o.ReadOnly,
 		AllowHolds: o.AllowHolds, Delve: o.Delve, RiskKubelet: o.RiskKubelet, Tier: o.Tier, Metrics: address,
+		WithoutToken: o.WithoutToken, TokenNamespace: o.TokenNamespace,
 		RaiseVerbosity: o.RaiseVerbosity, RaiseFor: o.RaiseFor, Record: o.Record, Keep: o.Keep, KeepFor: o.KeepFor,
 		Print: o.Print,
 	})

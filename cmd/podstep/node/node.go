@@ -26,6 +26,9 @@ type AttachOptions struct {
 	Kubeconfig string
 	// ReadOnly forbids to hold pods and to inject faults.
 	ReadOnly bool
+	// WithoutToken is what clients of other machines may do without a token: nothing, look or hold. TokenNamespace has
+	// the ServiceAccounts whose tokens count.
+	WithoutToken, TokenNamespace string
 	// AllowHolds allows to hold pods inside the kubelet.
 	AllowHolds bool
 	// Metrics is where to serve metrics, as metrics.Address reads it; "": nowhere.
