@@ -22,7 +22,7 @@ func (r *rig) serve() (connect func() (agentpb.AgentClient, *grpc.ClientConn)) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	srv := Serve(r.Agent, l)
+	srv := Serve(r.Agent, l, server.Access{})
 	r.t.Cleanup(srv.Stop)
 	return func() (agentpb.AgentClient, *grpc.ClientConn) {
 		conn, err := grpc.NewClient("passthrough:///agent", grpc.WithTransportCredentials(insecure.NewCredentials()),

@@ -86,7 +86,7 @@ func (o *PodOptions) args() []string {
 	}
 	args := []string{"--no-tui", "--node=" + o.Node, may}
 	if o.AllowHolds {
-		// Who may exec in this pod is root on the node anyway, and there may be no ServiceAccounts.
+		// A person with exec in this pod is root on the node anyway, and there may be no ServiceAccounts.
 		args = append(args, "--without-token=hold")
 	}
 	args = append(args, "--token-namespace="+o.Namespace)

@@ -53,7 +53,7 @@ func (a *Access) admit(ctx context.Context, method string) (context.Context, err
 	by.user = claimed(first(md.Get(agentpb.UserKey)))
 	need, right := rightTo[agentpb.AccountFor(method)], a.Without
 	var why *agentpb.Problem
-	// Who looks leaves no name anywhere, so that a token matters only where it is needed.
+	// A client that looks leaves no name anywhere, so that its token matters only where it is needed.
 	if token, shown := strings.CutPrefix(first(md.Get(agentpb.TokenKey)), "Bearer "); shown && (need == Hold || right < need) {
 		var given Right
 		given, why = a.rightBy(ctx, token, &by)

@@ -25,7 +25,7 @@ a pod of podstep, or by ssh. To the agent, this process is the client: holds end
 it does.
 
 The agent then lets the other podstep do what its token allows: docs/kubectl.md. With
---own-rights the other podstep may do what the user may who runs this, as on the node;
+--own-rights the other podstep may do all that your user may do on the node;
 --ssh gives this flag.
 
 It first writes a line by which the other podstep knows it. It ends when the agent or

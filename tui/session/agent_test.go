@@ -122,7 +122,7 @@ func TestRealAgent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serving := podstep.Serve(a, l)
+	serving := podstep.Serve(a, l, server.Access{})
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	defer func() {
