@@ -76,7 +76,7 @@ func TestEveryCommandOfNodes(t *testing.T) {
 			return
 		}
 		t.Run(name, func(t *testing.T) {
-			out, code := output(t, append(strings.Fields(of.args), sockets...))
+			out, code := printed(t, append(strings.Fields(of.args), sockets...))
 			if of.refuses == "" && (code == exitUsage || !ofBoth.MatchString(out)) {
 				t.Errorf("exit code %d, and not both nodes have answered:\n%.400s", code, out)
 			}

@@ -109,11 +109,11 @@ func TestPastOfAgents(t *testing.T) {
 			fromDir = strings.Fields(strings.Replace(c.of, "POD", string(dir), 1) + " " + c.flags)
 			args = strings.Fields(strings.Replace(c.of, "POD ", "", 1) + " " + c.flags)
 		}
-		want, code := output(t, fromDir)
+		want, code := printed(t, fromDir)
 		if want == "" {
 			t.Errorf("%s: the directory has nothing", c.of)
 		}
-		got, gotCode := output(t, append(args, strings.Fields(one)...))
+		got, gotCode := printed(t, append(args, strings.Fields(one)...))
 		if got != want || gotCode != code {
 			t.Errorf("%s from the agent:\n%.600s\nfrom its directory:\n%.600s", c.of, got, want)
 		}
@@ -130,15 +130,15 @@ func TestPastOfAgents(t *testing.T) {
 		{"trace crashloop --since 2026-11-21T11:43:30Z --for 1s --node one", exitDone, "rt.backoff"},
 		{"trace crashloop --since 1h -w x.podstep", exitUsage, "podstep export --since"},
 	} {
-		got, code := output(t, strings.Fields(c.args+" "+many))
+		got, code := printed(t, strings.Fields(c.args+" "+many))
 		if code != c.code || !strings.Contains(got, c.want) {
 			t.Errorf("%s: exit code %d, want %d with %q:\n%.900s", c.args, code, c.code, c.want, got)
 		}
 	}
 }
 
-// output runs a command and returns all that it prints, and its exit code.
-func output(t *testing.T, args []string) (string, int) {
+// printed runs a command and returns all that it prints, and its exit code.
+func printed(t *testing.T, args []string) (string, int) {
 	t.Helper()
 	var out bytes.Buffer
 	code := run(t.Context(), append([]string{"podstep"}, args...), &out, &out)
