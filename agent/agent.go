@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/time/rate"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
@@ -140,6 +142,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
+	a.points.rate = rate.NewLimiter(snapshotRate, snapshotBurst)
 	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
 		return nil, err

@@ -41,7 +41,7 @@ type breakpoint struct {
 	client context.Context
 	forget func() bool
 	by     asker
-	missed uint32  // pods that passed because there was no room for one more hold
+	missed uint32  // pods that passed because there was no room for one more hold or snapshot
 	seq    uint64  // of the last event before it was set
 	found  []Found // the places that spec.at names; none for a breakpoint at steps
 }
@@ -52,6 +52,7 @@ type breakpoints struct {
 	last  uint32
 	all   map[uint32]*breakpoint
 	armed func(int32)
+	snapshots
 }
 
 // addBreakpoint checks a breakpoint and adds it.
@@ -91,7 +92,7 @@ func (a *Agent) putBreakpoint(b *breakpoint) (*agentpb.Breakpoint, error) {
 	t.last++
 	b.id, b.seq = t.last, a.journal.last()
 	t.all[b.id] = b
-	t.armed(1)
+	t.arm(b, 1)
 	b.timer = hook.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
 	b.forget = hook.AfterDone(b.client, func() { t.remove(b.id) })
 	return a.protoOf(b), nil
@@ -126,6 +127,11 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
+		case b.snaps() && a.sees(s):
+			b.steps[id] = true
+			continue
+		case b.snaps():
+			why = a.whyNotSeen(s)
 		case !a.sees(s) && s.hold[side] != probes.HoldNo:
 			why = a.whyNotSeen(s)
 		case !a.canHold(s, side) && !(fails && s.failsUnheld()):
@@ -158,7 +164,7 @@ func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpoint
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel}
 	_, delays := spec.GetAction().(*agentpb.AddBreakpointRequest_Delay)
-	if b.fails() || delays || b.side() != enter || spec.GetStep() != "" {
+	if b.fails() || b.snaps() || delays || b.side() != enter || spec.GetStep() != "" {
 		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
 	}
 	find := a.finder()
@@ -242,7 +248,7 @@ func (t *breakpoints) drop(b *breakpoint) {
 	b.timer.Stop()
 	b.forget()
 	delete(t.all, b.id)
-	t.armed(-1)
+	t.arm(b, -1)
 }
 
 func (t *breakpoints) clear() {
@@ -274,7 +280,7 @@ func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault e
 	b := t.hit(a, at, room)
 	if b == nil {
 		if may && !room {
-			t.miss(a, s, ps, func(b *breakpoint) bool { return b.steps[s.step.ID] && b.applies(a, at) })
+			t.miss(a, s, ps, func(b *breakpoint) bool { return !b.snaps() && b.steps[s.step.ID] && b.applies(a, at) })
 		}
 		return false, nil
 	}
@@ -327,7 +333,7 @@ const injected = " (injected by podstep)"
 func (t *breakpoints) hit(a *Agent, at crossing, may bool) *breakpoint {
 	for {
 		b := t.first(func(b *breakpoint) bool {
-			return b.steps[at.span.step.ID] && (may && !b.fails() || b.fails() && at.span.mayFail()) && b.applies(a, at)
+			return !b.snaps() && b.steps[at.span.step.ID] && (may && !b.fails() || b.fails() && at.span.mayFail()) && b.applies(a, at)
 		})
 		if b == nil {
 			return nil
@@ -418,7 +424,7 @@ func (b *breakpoint) applies(a *Agent, at crossing) bool {
 			}
 		}
 	}
-	return b.client.Err() == nil && at.part.pod.Is(b.pods) && checkForce(at.part.pod, b.spec.GetForce()) == nil
+	return b.client.Err() == nil && at.part.pod.Is(b.pods) && (b.snaps() || checkForce(at.part.pod, b.spec.GetForce()) == nil)
 }
 
 // pointProto returns the breakpoint as a message.

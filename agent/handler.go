@@ -70,6 +70,7 @@ func (a *Agent) announceEnter(s *span, p *pod, t *taker) error {
 		if !t.keep() {
 			return nil
 		}
+		a.snapMany(s, parts, enter, "")
 		return a.stopMany(s, parts, enter, "")
 	default:
 		if s.one.id != 0 {
@@ -82,6 +83,7 @@ func (a *Agent) announceEnter(s *span, p *pod, t *taker) error {
 	if p == nil || !t.keep() {
 		return nil
 	}
+	a.snap(crossing{s, &s.one, enter, ""})
 	return a.stop(s, &s.one, enter, "")
 }
 
@@ -202,7 +204,11 @@ func (a *Agent) Leave(hs *hook.Span, how hook.Outcome, err error, values hook.Va
 		return
 	}
 	end.wall, end.mono = a.now()
-	if a.putExit(s, end, &t) && !s.fault && t.keep() {
+	if !a.putExit(s, end, &t) || !t.keep() {
+		return
+	}
+	a.snap(crossing{s, &s.one, exit, end.err})
+	if !s.fault {
 		// A fault at exit would change what was done; only enter has them.
 		_ = a.stop(s, &s.one, exit, end.err)
 	}
@@ -301,6 +307,7 @@ func (a *Agent) putExits(s *span, t *taker, last *event) {
 		emitted = append(emitted, ps)
 	}
 	if t.keep() {
+		a.snapMany(s, emitted, exit, last.err)
 		// As in Leave, there are no faults at exit.
 		_ = a.stopMany(s, emitted, exit, last.err)
 	}

@@ -103,6 +103,7 @@ func (a *Agent) beginCall(s *span) {
 			a.putEnter(s, ps)
 		}
 		a.followMany(s)
+		a.snapMany(s, s.parts(), enter, "")
 		return
 	}
 	a.putEnter(s, &s.one)
@@ -110,6 +111,7 @@ func (a *Agent) beginCall(s *span) {
 		return
 	}
 	a.follow(s, p)
+	a.snap(crossing{s, &s.one, enter, ""})
 }
 
 // outsideGoroutine finds out whose goroutine makes a call that is seen from outside. If the probe tells goroutines
@@ -251,6 +253,7 @@ func (c *Call) End(at time.Time, err error, values []any) {
 	}
 	t.takeAll(values[min(1, len(values)):])
 	if a.putExit(s, end, &t) && t.keep() {
+		a.snap(crossing{s, &s.one, exit, end.err})
 		c.stops, c.err = true, end.err
 	}
 }

@@ -64,6 +64,9 @@ func newSwept(t *testing.T) *swept {
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Pods: sel(s.held), At: "kubelet.go:1"}); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "*", On: agentpb.On_ON_ERROR, Action: snapshot}); err != nil {
+		t.Fatal(err)
+	}
 	loop := r.Begin(Seen{Step: "worker.loop", At: time.Now(), Values: []any{string(s.held.UID)}, Goroutine: 7, Worker: true})
 	call := r.Begin(Seen{Step: "sync.pod", At: time.Now(), Values: []any{s.held, leak}, Goroutine: 7, Worker: true, Parent: loop})
 	go call.StopInside(t.Context(), at)

@@ -121,10 +121,10 @@ func (t *taker) kept() fieldBytes {
 	return t.wire
 }
 
-// keep saves the fields in the span if something is armed, since a call that is stopped here shows them. It reports
-// whether something is armed.
+// keep saves the fields in the span if something is armed, since a call that is stopped here, or whose stack is kept,
+// shows them. It reports whether something is armed.
 func (t *taker) keep() bool {
-	if t.a.holds.armed.Load() == 0 {
+	if t.a.holds.armed.Load() == 0 && !t.a.points.wanted() {
 		return false
 	}
 	t.save()

@@ -567,7 +567,7 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34, 0}
+	return file_agent_proto_rawDescGZIP(), []int{35, 0}
 }
 
 type SegmentsRequest struct {
@@ -3062,8 +3062,9 @@ type AddBreakpointRequest struct {
 	//	*AddBreakpointRequest_Hold
 	//	*AddBreakpointRequest_Fail
 	//	*AddBreakpointRequest_Delay
+	//	*AddBreakpointRequest_Snapshot
 	Action isAddBreakpointRequest_Action `protobuf_oneof:"action"`
-	// times is how often the breakpoint acts before it is gone. Zero: a hold for ever, a fault once.
+	// times is how often the breakpoint acts before it is gone. Zero: a hold and a snapshot for ever, a fault once.
 	Times uint32 `protobuf:"varint,8,opt,name=times,proto3" json:"times,omitempty"`
 	// after is how many hits the breakpoint skips first.
 	After uint32 `protobuf:"varint,9,opt,name=after,proto3" json:"after,omitempty"`
@@ -3174,6 +3175,15 @@ func (x *AddBreakpointRequest) GetDelay() *durationpb.Duration {
 	return nil
 }
 
+func (x *AddBreakpointRequest) GetSnapshot() *SnapshotAction {
+	if x != nil {
+		if x, ok := x.Action.(*AddBreakpointRequest_Snapshot); ok {
+			return x.Snapshot
+		}
+	}
+	return nil
+}
+
 func (x *AddBreakpointRequest) GetTimes() uint32 {
 	if x != nil {
 		return x.Times
@@ -3240,11 +3250,17 @@ type AddBreakpointRequest_Delay struct {
 	Delay *durationpb.Duration `protobuf:"bytes,7,opt,name=delay,proto3,oneof"`
 }
 
+type AddBreakpointRequest_Snapshot struct {
+	Snapshot *SnapshotAction `protobuf:"bytes,15,opt,name=snapshot,proto3,oneof"`
+}
+
 func (*AddBreakpointRequest_Hold) isAddBreakpointRequest_Action() {}
 
 func (*AddBreakpointRequest_Fail) isAddBreakpointRequest_Action() {}
 
 func (*AddBreakpointRequest_Delay) isAddBreakpointRequest_Action() {}
+
+func (*AddBreakpointRequest_Snapshot) isAddBreakpointRequest_Action() {}
 
 type HoldAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3291,6 +3307,44 @@ func (x *HoldAction) GetLease() *durationpb.Duration {
 	return nil
 }
 
+// SnapshotAction keeps the stack of the call in the pod's story, as a NOTE event. It stops nobody, so that it is allowed at
+// every step that is seen.
+type SnapshotAction struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SnapshotAction) Reset() {
+	*x = SnapshotAction{}
+	mi := &file_agent_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SnapshotAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SnapshotAction) ProtoMessage() {}
+
+func (x *SnapshotAction) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SnapshotAction.ProtoReflect.Descriptor instead.
+func (*SnapshotAction) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{32}
+}
+
 type Breakpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3302,7 +3356,8 @@ type Breakpoint struct {
 	Expires *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=expires,proto3" json:"expires,omitempty"`
 	// peer is the process that asked for the breakpoint.
 	Peer *Peer `protobuf:"bytes,8,opt,name=peer,proto3" json:"peer,omitempty"`
-	// missed counts the pods that the breakpoint let pass because as many pods were held as may be at one time.
+	// missed counts the pods that the breakpoint let pass: as many pods were held as may be at one time, or more
+	// snapshots were wanted than the agent takes in a second.
 	Missed uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
 	// seq is the number of the last event before the breakpoint was set. It acts only on later events.
 	Seq uint64 `protobuf:"varint,10,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -3314,7 +3369,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3326,7 +3381,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3339,7 +3394,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -3423,7 +3478,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3435,7 +3490,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3448,7 +3503,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Refused) GetStep() string {
@@ -3483,7 +3538,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3495,7 +3550,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3508,7 +3563,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3547,7 +3602,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3559,7 +3614,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3572,7 +3627,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 type ListBreakpointsResponse struct {
@@ -3584,7 +3639,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3596,7 +3651,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3609,7 +3664,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3628,7 +3683,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3640,7 +3695,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3653,7 +3708,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3683,7 +3738,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3695,7 +3750,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3708,7 +3763,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3771,7 +3826,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3783,7 +3838,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3796,7 +3851,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3866,7 +3921,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3878,7 +3933,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3891,7 +3946,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{40}
+	return file_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -3940,7 +3995,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3952,7 +4007,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3965,7 +4020,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{41}
+	return file_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -3995,7 +4050,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4007,7 +4062,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4020,7 +4075,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{42}
+	return file_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ListHoldsRequest) GetPods() *PodSelector {
@@ -4062,7 +4117,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4074,7 +4129,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4087,7 +4142,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{43}
+	return file_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -4144,7 +4199,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4156,7 +4211,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4169,7 +4224,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{44}
+	return file_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -4317,7 +4372,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4329,7 +4384,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4342,7 +4397,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{45}
+	return file_agent_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4575,7 +4630,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
 	"\x06events\x18\x04 \x01(\x04R\x06events\x12\x18\n" +
 	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x18\n" +
-	"\afailing\x18\x06 \x01(\tR\afailing\"\x90\x04\n" +
+	"\afailing\x18\x06 \x01(\tR\afailing\"\xd0\x04\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -4584,7 +4639,8 @@ const file_agent_proto_rawDesc = "" +
 	"slowerThan\x122\n" +
 	"\x04hold\x18\x05 \x01(\v2\x1c.podstep.agent.v1.HoldActionH\x00R\x04hold\x12\x14\n" +
 	"\x04fail\x18\x06 \x01(\tH\x00R\x04fail\x121\n" +
-	"\x05delay\x18\a \x01(\v2\x19.google.protobuf.DurationH\x00R\x05delay\x12\x14\n" +
+	"\x05delay\x18\a \x01(\v2\x19.google.protobuf.DurationH\x00R\x05delay\x12>\n" +
+	"\bsnapshot\x18\x0f \x01(\v2 .podstep.agent.v1.SnapshotActionH\x00R\bsnapshot\x12\x14\n" +
 	"\x05times\x18\b \x01(\rR\x05times\x12\x14\n" +
 	"\x05after\x18\t \x01(\rR\x05after\x123\n" +
 	"\aexpires\x18\n" +
@@ -4596,7 +4652,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06action\"=\n" +
 	"\n" +
 	"HoldAction\x12/\n" +
-	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\xf9\x02\n" +
+	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\x10\n" +
+	"\x0eSnapshotAction\"\xf9\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
@@ -4808,7 +4865,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -4848,26 +4905,27 @@ var file_agent_proto_goTypes = []any{
 	(*RecordDir)(nil),               // 35: podstep.agent.v1.RecordDir
 	(*AddBreakpointRequest)(nil),    // 36: podstep.agent.v1.AddBreakpointRequest
 	(*HoldAction)(nil),              // 37: podstep.agent.v1.HoldAction
-	(*Breakpoint)(nil),              // 38: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 39: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 40: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 41: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 42: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 43: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 44: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 45: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 46: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 47: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 48: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 49: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 50: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 51: podstep.agent.v1.Budget
-	nil,                             // 52: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 53: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 54: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 55: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 56: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 57: google.protobuf.Timestamp
+	(*SnapshotAction)(nil),          // 38: podstep.agent.v1.SnapshotAction
+	(*Breakpoint)(nil),              // 39: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 40: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 41: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 42: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 43: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 44: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 45: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 46: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 47: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 48: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 49: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 50: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 51: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 52: podstep.agent.v1.Budget
+	nil,                             // 53: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 54: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 55: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 56: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 57: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 58: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
 	28, // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
@@ -4877,112 +4935,113 @@ var file_agent_proto_depIdxs = []int32{
 	14, // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
 	14, // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
 	14, // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	56, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	57, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
 	12, // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
 	0,  // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	17, // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	15, // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	57, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	58, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
 	26, // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
 	24, // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
 	21, // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
 	25, // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
 	1,  // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
 	23, // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	57, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	58, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
 	22, // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	52, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	56, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	56, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	56, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	56, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	53, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	57, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	57, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	57, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	57, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
 	27, // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
 	23, // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
 	23, // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
 	23, // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	53, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	54, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
 	28, // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	28, // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	32, // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
 	15, // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	57, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	50, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	54, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	58, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	51, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	55, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
 	35, // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
 	28, // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	2,  // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	56, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	57, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
 	37, // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	56, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	56, // 44: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	56, // 45: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	36, // 46: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	39, // 47: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	57, // 48: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	25, // 49: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	13, // 50: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	40, // 51: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 52: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	55, // 53: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	40, // 54: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	23, // 55: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	38, // 56: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	28, // 57: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	56, // 58: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	56, // 59: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	28, // 60: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 61: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	56, // 62: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	56, // 63: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	28, // 64: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	50, // 65: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	28, // 66: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	50, // 67: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	15, // 68: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	57, // 69: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	56, // 70: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	51, // 71: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	17, // 72: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	25, // 73: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	56, // 74: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 75: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	13, // 76: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	56, // 77: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	19, // 78: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	29, // 79: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	30, // 80: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	33, // 81: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	36, // 82: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	41, // 83: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	43, // 84: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	44, // 85: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	44, // 86: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	45, // 87: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	46, // 88: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	48, // 89: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	10, // 90: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	6,  // 91: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
-	8,  // 92: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
-	20, // 93: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	18, // 94: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	31, // 95: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	34, // 96: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	38, // 97: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	42, // 98: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	38, // 99: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	50, // 100: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	50, // 101: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	50, // 102: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	47, // 103: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	49, // 104: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	11, // 105: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	7,  // 106: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
-	9,  // 107: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
-	93, // [93:108] is the sub-list for method output_type
-	78, // [78:93] is the sub-list for method input_type
-	78, // [78:78] is the sub-list for extension type_name
-	78, // [78:78] is the sub-list for extension extendee
-	0,  // [0:78] is the sub-list for field type_name
+	57, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	38, // 44: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
+	57, // 45: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	57, // 46: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	36, // 47: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	40, // 48: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	58, // 49: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	25, // 50: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	13, // 51: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	41, // 52: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 53: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	56, // 54: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	41, // 55: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	23, // 56: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	39, // 57: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	28, // 58: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	57, // 59: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	57, // 60: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	28, // 61: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 62: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	57, // 63: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	57, // 64: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	28, // 65: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	51, // 66: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	28, // 67: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	51, // 68: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	15, // 69: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	58, // 70: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	57, // 71: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	52, // 72: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	17, // 73: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	25, // 74: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	57, // 75: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 76: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	13, // 77: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	57, // 78: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	19, // 79: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	29, // 80: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	30, // 81: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	33, // 82: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	36, // 83: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	42, // 84: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	44, // 85: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	45, // 86: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	45, // 87: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	46, // 88: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	47, // 89: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	49, // 90: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	10, // 91: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	6,  // 92: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
+	8,  // 93: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
+	20, // 94: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	18, // 95: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	31, // 96: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	34, // 97: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	39, // 98: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	43, // 99: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	39, // 100: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	51, // 101: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	51, // 102: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	51, // 103: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	48, // 104: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	50, // 105: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	11, // 106: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	7,  // 107: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
+	9,  // 108: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
+	94, // [94:109] is the sub-list for method output_type
+	79, // [79:94] is the sub-list for method input_type
+	79, // [79:79] is the sub-list for extension type_name
+	79, // [79:79] is the sub-list for extension extendee
+	0,  // [0:79] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -5002,16 +5061,17 @@ func file_agent_proto_init() {
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
+		(*AddBreakpointRequest_Snapshot)(nil),
 	}
-	file_agent_proto_msgTypes[40].OneofWrappers = []any{}
-	file_agent_proto_msgTypes[42].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[41].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   50,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -34,3 +34,8 @@ const EndsByLease = "lease"
 // pods are held as may be. The event's field "breakpoint" has the breakpoint's number, its field "held" the number of
 // held pods.
 const NoteBreakpointFull = "breakpoint-full"
+
+// NoteSnapshot is the value of the field "note" of a NOTE event that has the stack of the call. The event's field
+// "breakpoint" has the breakpoint's number, its field "stack" the frames, which package wire reads. The event's error is
+// that of the call.
+const NoteSnapshot = "snapshot"

@@ -58,6 +58,24 @@ func Line(symbol string) uint32 {
 	return 0
 }
 
+// maxStack bounds the functions of a stack.
+const maxStack = 64
+
+// Stack returns the functions under way on this goroutine, from the innermost one with this symbol, or a closure of it,
+// outwards. podstep's own are left out. It is empty if that function is not near on the stack.
+func Stack(symbol string) (out []runtime.Frame) {
+	var pcs [maxStack]uintptr
+	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])
+	for more := true; more; {
+		var f runtime.Frame
+		f, more = frames.Next()
+		if f.Function != "" && !isOwn(f.Function) && (len(out) > 0 || probes.Outer(f.Function) == symbol) {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
 func isOwn(function string) bool {
 	return strings.HasPrefix(function, own[0]) || strings.HasPrefix(function, own[1])
 }

@@ -85,6 +85,9 @@ func Note(fields map[string]any) probes.Text {
 		return words.With(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
 			"断点 %v 放过了这个 Pod：已有 %v 个 Pod 被停住，达到该代理的上限"), fields["breakpoint"], fields["held"])
 	}
+	if fields["note"] == agentpb.NoteSnapshot {
+		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])
+	}
 	s, _ := fields["text"].(string)
 	return words.Same(s)
 }

@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"sync/atomic"
+
+	"golang.org/x/time/rate"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/callsite"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
+// snapshotRate and snapshotBurst bound the stacks that an agent keeps in a second, whoever asks for them.
+const snapshotRate, snapshotBurst = 5, 20
+
+// snapshots is what the table of the breakpoints knows of those that keep a stack. They stop nobody, so the probes, which
+// prepare for stops, do not hear of them.
+type snapshots struct {
+	armedSnapshots atomic.Int32
+	rate           *rate.Limiter
+}
+
+// wanted reports whether a breakpoint wants stacks.
+func (t *snapshots) wanted() bool { return t.armedSnapshots.Load() > 0 }
+
+func (b *breakpoint) snaps() bool {
+	_, snaps := b.spec.GetAction().(*agentpb.AddBreakpointRequest_Snapshot)
+	return snaps
+}
+
+// arm adds n to the number of breakpoints of the same kind. The caller holds mu.
+func (t *breakpoints) arm(b *breakpoint, n int32) {
+	if b.snaps() {
+		t.armedSnapshots.Add(n)
+		return
+	}
+	t.armed(n)
+}
+
+// snap keeps the stack of a call in its pod's story, if a breakpoint wants it here.
+func (a *Agent) snap(at crossing) {
+	t := &a.points
+	if !t.wanted() {
+		return
+	}
+	b := t.first(func(b *breakpoint) bool { return b.snaps() && b.steps[at.span.step.ID] && b.applies(a, at) })
+	if b == nil {
+		return
+	}
+	if !t.rate.Allow() {
+		t.mu.Lock()
+		b.missed++
+		t.mu.Unlock()
+		return
+	}
+	if acts, there := t.count(b); !acts || !there {
+		return
+	}
+	a.putEnter(at.span, at.part)
+	a.put(at.span, at.part, 0, event{kind: agentpb.Kind_NOTE, err: at.err, fields: []field{
+		text("note", agentpb.NoteSnapshot), number("breakpoint", int64(b.id)), wire.EncodeStack(at.span.stack()),
+	}})
+}
+
+// snapMany is snap for a call that is about several pods.
+func (a *Agent) snapMany(s *span, parts []*podSpan, side int, errText string) {
+	for _, ps := range parts {
+		a.snap(crossing{s, ps, side, errText})
+	}
+}
+
+// stack returns the functions under way, the innermost first. On the kubelet's own goroutine it has all of them. Seen from
+// outside, and on other goroutines that led to the call, it has those that are steps.
+func (s *span) stack() (out []wire.Frame) {
+	up, line := s, uint32(0)
+	for _, f := range callsite.Stack(s.step.Symbol) {
+		frame := wire.Frame{Function: f.Function, File: moduleFile(f.File), Line: f.Line}
+		if up != nil && probes.Outer(f.Function) == up.step.Symbol {
+			up.describe(&frame, s)
+			up, line = up.parent, up.line
+		}
+		out = append(out, frame)
+	}
+	for ; up != nil; up, line = up.parent, up.line {
+		frame := wire.Frame{Function: up.step.Symbol, File: up.step.File, Line: int(line)}
+		up.describe(&frame, s)
+		out = append(out, frame)
+	}
+	return out
+}
+
+// describe adds to a frame which step it is, and the step's values, as far as they are kept. inner is the call that the
+// stack is of. A call on another goroutine for which nobody waits may end meanwhile, so its values are not read.
+func (s *span) describe(f *wire.Frame, inner *span) {
+	f.Step = s.step.Name
+	switch {
+	case s == inner:
+		f.Values = wire.Fields(append(s.shown(enter).Protos(), s.shown(exit).Protos()...))
+	case s.encloses(inner):
+		f.Values = wire.Fields(s.fields().Protos())
+	}
+}
