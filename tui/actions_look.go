@@ -31,8 +31,8 @@ var lookActions = []action{
 		hint: words.Text("why", "为什么"), rank: rankUnless(screen.MainWhy, 28), do: (*Model).showWhy},
 	{id: "why.walk", keys: []string{"enter"}, scope: inWhy, group: groupLook, title: words.Text("Walk through this part of the pipeline", "跟着导览走这一段流水线"),
 		hint: words.Text("walk", "导览"), rank: rank(58), do: (*Model).causeWalk},
-	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held", "Pod 停住处的调用栈与变量"),
-		hint: words.Text("stack", "调用栈"), rank: rankStack, off: offNotHeld, moves: (*Model).heldName, do: (*Model).openStack},
+	{id: "look.stack", keys: []string{"V"}, group: groupLook, title: words.Text("Stack and variables where the pod is held, or the last stack that a breakpoint kept", "Pod 停住处的调用栈与变量，或断点最后保存的调用栈"),
+		hint: words.Text("stack", "调用栈"), rank: rankStack, off: offNoStack, moves: (*Model).selectedName, do: (*Model).openStack},
 	{id: "look.compare", keys: []string{"D"}, group: groupLook, title: compare.Title,
 		off: offOnePod, moves: (*Model).selectedName, do: (*Model).openCompare},
 	{id: "look.pod", keys: []string{"K"}, group: groupLook, title: words.Text("The pod as the kubelet has it", "kubelet 所持的 Pod 对象"),
@@ -112,15 +112,26 @@ func rankStack(m *Model) int {
 // debugger is the name of the probe that has stacks and variables.
 const debugger = "delve"
 
-// openStack asks a debugger about the selected pod, which is held.
+// openStack asks a debugger about the selected pod, which is held, or shows the last stack that a breakpoint kept.
 func (m *Model) openStack() tea.Cmd {
 	h := m.heldHere()
 	if h == nil {
+		if e, frames := m.state.LastStack(); frames != nil {
+			m.push(stack.NewKept(stackDesk{m}, e, frames))
+		}
 		return nil
 	}
 	p, cmd := stack.Open(m.ctx, stackDesk{m}, m.control, h)
 	m.push(p)
 	return cmd
+}
+
+// offNoStack returns why there is no stack to show.
+func offNoStack(m *Model) text {
+	if _, frames := m.state.LastStack(); frames != nil {
+		return text{}
+	}
+	return offNotHeld(m)
 }
 
 // openCompare asks with which pod to compare the selected one, and shows both.

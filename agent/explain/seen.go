@@ -35,6 +35,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 		out.Hold = r.hold()
 	}
 	r.addCalls(out)
+	out.Stack = r.stack()
 	for i := range r.p.Containers {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
@@ -60,6 +61,15 @@ func (r *reader) hold() *evidence.Hold {
 		out.By = &evidence.Asker{UID: int64(by.Uid), PID: int64(by.Pid), Account: words.OneLine(by.Account), User: words.OneLine(by.User), You: by.Same(r.h.EpochBefore(r.at).Info.GetYou())}
 	}
 	return out
+}
+
+// stack returns the last stack that a breakpoint kept of the pod, or nil.
+func (r *reader) stack() *evidence.Stack {
+	e, frames := r.h.LastStack(r.pod, r.at)
+	if frames == nil {
+		return nil
+	}
+	return &evidence.Stack{Seq: e.Seq, Step: words.Clean(e.Step), At: e.Time, Error: words.Cut(words.OneLine(e.Error), maxError), Frames: frames}
 }
 
 // seesCalls reports whether the calls to the runtime are seen.

@@ -28,7 +28,7 @@ var swept = map[string]struct {
 	"podstep continue":    {args: [][]string{{"continue", "--all", "-o", "json"}}},
 	"podstep stack":       {args: [][]string{{"stack", "POD"}, {"stack", "POD", "-o", "json"}}},
 	"podstep print":       {args: [][]string{{"print", "POD", "pod"}}},
-	"podstep break add":   {args: [][]string{{"break", "add", "POD", "--step", "sync.pod", "--action", "delay=1ms", "--times", "1", "-o", "yaml"}}},
+	"podstep break add":   {args: [][]string{{"break", "add", "POD", "--step", "sync.pod", "--action", "delay=1ms", "--times", "1", "-o", "yaml"}, {"break", "add", "POD", "--step", "*", "--on", "error", "--action", "snapshot"}}},
 	"podstep break rm":    {args: [][]string{{"break", "rm", "1", "-o", "yaml"}}},
 	"podstep attach":      {why: "TestCanaries looks at all that it prints"},
 	"podstep mcp":         {why: "assistant asks it"},

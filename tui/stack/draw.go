@@ -120,14 +120,18 @@ func (p *Page) source() (out []screen.StackValue) {
 		return nil
 	}
 	f := frames[p.frame]
-	line := int(f.GetLine())
-	e, ok := source.At(f.GetFunction(), f.GetFile(), line)
+	return sourceAround(p.desk, f.GetFunction(), f.GetFile(), int(f.GetLine()))
+}
+
+// sourceAround returns the kubelet's source around a line of a function.
+func sourceAround(d Desk, function, file string, line int) (out []screen.StackValue) {
+	e, ok := source.At(function, file, line)
 	if !ok {
 		return nil
 	}
-	title := p.desk.Text(words.Text("source", "源代码")) + " · " + e.File
-	if own := p.desk.Kubelet(); own != e.Version {
-		title += " · " + p.textf(words.Text("as it is in %s; this kubelet is %s", "%s 中的内容；这个 kubelet 是 %s"), e.Version, words.Clean(own))
+	title := d.Text(words.Text("source", "源代码")) + " · " + e.File
+	if own := d.Kubelet(); own != e.Version {
+		title += " · " + fmt.Sprintf(d.Text(words.Text("as it is in %s; this kubelet is %s", "%s 中的内容；这个 kubelet 是 %s")), e.Version, words.Clean(own))
 	}
 	out = append(out, screen.StackValue{Heading: true, Text: title})
 	from, to := max(0, line-e.Line-around), min(len(e.Lines), line-e.Line+around+1)

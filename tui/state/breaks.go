@@ -106,6 +106,8 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 		r.Action = s.lang.Inf(words.Text("fails: %s", "失败：%s"), words.OneLine(a.Fail))
 	case *agentpb.AddBreakpointRequest_Delay:
 		r.Action = s.lang.Inf(words.Text("delays %s", "延迟 %s"), words.Took(a.Delay.AsDuration()))
+	case *agentpb.AddBreakpointRequest_Snapshot:
+		r.Action = s.lang.In(words.Text("keeps the stack", "保存调用栈"))
 	default:
 		r.Action = s.lang.In(words.Text("holds", "停住"))
 	}

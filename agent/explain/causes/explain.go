@@ -24,6 +24,9 @@ func Explain(s *evidence.Snapshot) *Report {
 	c := newCase(s)
 	r := &Report{Pod: s.Name, Phase: c.Phase, Unseen: s.Unseen, Taken: s.Taken}
 	r.State, r.Since = c.stateOf()
+	if s.Story != nil {
+		r.Stack = s.Story.Stack
+	}
 	r.unknown = c.Phase == Missing && s.Story == nil && len(s.Cluster.Owners) == 0
 	if c.Spec != nil {
 		r.Pod.UID = string(c.Spec.UID)

@@ -25,8 +25,10 @@ type Report struct {
 	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod that runs say
 	// what went wrong lately.
 	Findings []Finding
-	Unseen   []evidence.Unseen
-	Taken    time.Time
+	// Stack is the last stack that a breakpoint kept of the pod; nil: none did.
+	Stack  *evidence.Stack
+	Unseen []evidence.Unseen
+	Taken  time.Time
 
 	unknown bool
 }

@@ -5,6 +5,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -45,6 +46,8 @@ type Story struct {
 	Whereabouts Whereabouts `json:"whereabouts,omitzero"`
 	// Object is the pod's object as far as the story shows it; nil: it does not, or a better one is known.
 	Object *corev1.Pod `json:"object,omitempty"`
+	// Stack is the last stack that a breakpoint kept; nil: none did.
+	Stack *Stack `json:"stack,omitempty"`
 	// Probes are the names of the probes that work.
 	Probes []string `json:"probes,omitempty"`
 	// Resent is the status that the kubelet sends to the API server again and again; nil: there is none.
@@ -57,6 +60,16 @@ type Resent struct {
 	Tries   int       `json:"tries"`
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
+}
+
+// Stack is the stack of a call, as a breakpoint kept it.
+type Stack struct {
+	Seq   uint64    `json:"seq"`
+	Step  string    `json:"step"`
+	At    time.Time `json:"at"`
+	Error string    `json:"error,omitempty"`
+	// Frames are the functions that were under way, the innermost first.
+	Frames []wire.Frame `json:"frames"`
 }
 
 // Whereabouts is where a pod is. Package causes has the texts.

@@ -156,6 +156,8 @@ func (h *History) track(p *Pod, r *Record) {
 	case agentpb.Kind_NOTE:
 		if r.Sight() {
 			h.addSight(r)
+		} else if string(r.Field("note").Text) == agentpb.NoteSnapshot {
+			p.Stacks.Add(r.Pos)
 		}
 	}
 }
@@ -189,6 +191,7 @@ func (h *History) forget(before int) {
 	}
 	for _, p := range h.pods {
 		p.Events.ForgetWhile(func(pos *int) bool { return *pos < before })
+		p.Stacks.ForgetWhile(func(pos *int) bool { return *pos < before })
 		p.Spans.ForgetWhile(func(ref *int) bool { return h.spans.at(*ref) == nil })
 	}
 }

@@ -50,6 +50,7 @@ type Pod struct {
 	Entity probes.Pod
 	Events List[int] // positions
 	Spans  List[int] // references
+	Stacks List[int] // positions of events with a stack snapshot
 	ids    int       // how many numbers of the agent stand for the pod
 }
 
