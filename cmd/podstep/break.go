@@ -23,7 +23,8 @@ func (a *app) breakpoints() *cobra.Command {
 		Use:   "break add|ls|rm",
 		Short: "Hold, delay or fail pods wherever they come to a step",
 		Long: `Breakpoints act on pods when they come to a step: on pods that are there, and on
-pods to come. A breakpoint holds the pod, or makes the step fail or wait.
+pods to come. A breakpoint holds the pod, makes the step fail or wait, or keeps the
+stack and holds nobody.
 
 Most steps of the sync loop and of the pod sources serve all pods of the node.
 podstep holds a pod there only in a lab, and the whole node stands still
@@ -59,6 +60,10 @@ With --action fail=MESSAGE the step returns that error without doing its work,
 once, or as often as --times says. For a call to the runtime MESSAGE may begin with
 a gRPC code and a colon, such as "NotFound: no such image".
 
+With --action snapshot the stack is kept in the pod's story, with lines and values,
+and nobody is held: V on the screen and podstep why show it, also when all is over.
+It may be at any step that is seen, of any pod.
+
 With --at the breakpoint is at a place in the kubelet's code, and not at a step:
 FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
 pod's own goroutine comes to that place inside a step. It takes a debugger that holds pods: podstep
@@ -66,6 +71,7 @@ attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
+  podstep break add '*' --step 'sync.*' --on error --action snapshot
   podstep break add web --at 'kubelet.(*Kubelet).makePodDataDirs'
   podstep break add web --at pkg/kubelet/kubelet.go:2010
   podstep break add web --step cri.PullImage --action 'fail=Unavailable: no such registry' --times 2`,
@@ -97,9 +103,9 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions)
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
 	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
-	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, `fail=MESSAGE` or delay=DURATION")
-	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
-	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: never for holds, after one for faults)")
+	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, `fail=MESSAGE` or delay=DURATION")
+	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "snapshot", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: after one for faults, else never)")
 	cmd.Flags().Uint32Var(&f.after, "after", 0, "skip the first `N` hits")
 	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
 	f.lease.add(cmd, "lease", "how long each hold may last at most, like 5m (default: the agent's)")
@@ -156,6 +162,10 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 	switch {
 	case f.action == "hold":
 		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{Lease: f.lease.proto()}}
+	case f.action == "snapshot" && f.force:
+		return usagef("--force is not needed for --action snapshot, which holds nobody; leave it out")
+	case f.action == "snapshot":
+		req.Action = &agentpb.AddBreakpointRequest_Snapshot{Snapshot: &agentpb.SnapshotAction{}}
 	case word == "fail" && value != "":
 		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
 	case word == "delay":
@@ -165,7 +175,7 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:
-		return usagef("--action %q: there is no such action; write hold, fail=MESSAGE or delay=DURATION", f.action)
+		return usagef("--action %q: there is no such action; write hold, snapshot, fail=MESSAGE or delay=DURATION", f.action)
 	}
 	return nil
 }
@@ -207,7 +217,8 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 // warnStandstill names the steps of a breakpoint at which the whole node will wait. The agent
 // accepts such steps in a lab only.
 func (a *app) warnStandstill(b *agentpb.Breakpoint, c *probes.Catalogue) {
-	if _, fails := b.GetSpec().GetAction().(*agentpb.AddBreakpointRequest_Fail); fails {
+	switch b.GetSpec().GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Snapshot:
 		return
 	}
 	enter := b.GetSpec().GetOn() == agentpb.On_ON_ENTER
@@ -341,6 +352,8 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 		out.Action = "fail=" + action.Fail
 	case *agentpb.AddBreakpointRequest_Delay:
 		out.Action = "delay=" + action.Delay.AsDuration().String()
+	case *agentpb.AddBreakpointRequest_Snapshot:
+		out.Action = "snapshot"
 	default:
 		out.Action = "hold"
 		if lease := s.GetHold().GetLease(); lease != nil {

@@ -23,6 +23,8 @@ type whyJSON struct {
 	Since    time.Time     `json:"since"`
 	Summary  string        `json:"summary"`
 	Findings []findingJSON `json:"findings"`
+	// Stack is the last stack that a breakpoint kept.
+	Stack *evidence.Stack `json:"stack,omitempty"`
 	// Log is there only with --logs.
 	Log    *evidence.ContainerLog `json:"log,omitempty"`
 	Unseen []evidence.Unseen      `json:"unseen"`
@@ -59,7 +61,7 @@ type evidenceJSON struct {
 func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
 		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
-		Findings: []findingJSON{}, Unseen: r.Unseen,
+		Findings: []findingJSON{}, Stack: r.Stack, Unseen: r.Unseen,
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}
@@ -132,6 +134,10 @@ func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
 	for i := range r.Findings {
 		fmt.Fprintln(w)
 		writeFinding(w, i+1, r, l)
+	}
+	if r.Stack != nil {
+		fmt.Fprintln(w)
+		writeStack(w, r.Stack, r.Taken, l)
 	}
 }
 
