@@ -127,14 +127,9 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 	for _, id := range ids {
 		s := &a.steps[id]
 		switch {
-		case b.snaps() && a.sees(s):
-			b.steps[id] = true
-			continue
-		case b.snaps():
-			why = a.whyNotSeen(s)
 		case !a.sees(s) && s.hold[side] != probes.HoldNo:
 			why = a.whyNotSeen(s)
-		case !a.canHold(s, side) && !(fails && s.failsUnheld()):
+		case !b.snaps() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
 			why = a.whyNoHold(s, side)
 		case !a.sees(s):
 			why = a.whyNotSeen(s)
