@@ -1663,7 +1663,9 @@ type InfoResponse struct {
 	// probes see the steps.
 	Probes []*Probe `protobuf:"bytes,12,rep,name=probes,proto3" json:"probes,omitempty"`
 	// you is the process that asked. By it a client knows which holds are its own.
-	You           *Peer `protobuf:"bytes,13,opt,name=you,proto3" json:"you,omitempty"`
+	You *Peer `protobuf:"bytes,13,opt,name=you,proto3" json:"you,omitempty"`
+	// snapshots: the agent knows SnapshotAction. An older agent ignores it, and would hold pods instead.
+	Snapshots     bool `protobuf:"varint,14,opt,name=snapshots,proto3" json:"snapshots,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1780,6 +1782,13 @@ func (x *InfoResponse) GetYou() *Peer {
 		return x.You
 	}
 	return nil
+}
+
+func (x *InfoResponse) GetSnapshots() bool {
+	if x != nil {
+		return x.Snapshots
+	}
+	return false
 }
 
 // Probe is one way in which an agent sees steps.
@@ -4498,7 +4507,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\x12\x10\n" +
 	"\x03seq\x18\x14 \x01(\x04R\x03seq\"\r\n" +
-	"\vInfoRequest\"\xbd\x03\n" +
+	"\vInfoRequest\"\xdb\x03\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -4514,7 +4523,8 @@ const file_agent_proto_rawDesc = "" +
 	" \x01(\bR\breadOnly\x120\n" +
 	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\x12/\n" +
 	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probes\x12(\n" +
-	"\x03you\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x03youJ\x04\b\x06\x10\a\"\xe2\x01\n" +
+	"\x03you\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x03you\x12\x1c\n" +
+	"\tsnapshots\x18\x0e \x01(\bR\tsnapshotsJ\x04\b\x06\x10\a\"\xe2\x01\n" +
 	"\x05Probe\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.podstep.agent.v1.ProbeStateR\x05state\x120\n" +
