@@ -135,6 +135,8 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 			why = a.whyNotSeen(s)
 		case fails && !a.canFail(s):
 			why = a.whyNoFail(s)
+		case b.snaps() && s.Symbol == "":
+			why = problem(agentpb.Problem_NO_STACK, nil)
 		default:
 			b.steps[id] = true
 			continue

@@ -431,6 +431,8 @@ const (
 	Problem_LINES_FAILED Problem_Code = 73
 	// AT_HOLDS: a breakpoint at a place of the code can only hold, as the pod comes there.
 	Problem_AT_HOLDS Problem_Code = 74
+	// NO_STACK: the step is no call of a function, so that no snapshot can be taken there.
+	Problem_NO_STACK Problem_Code = 75
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
 	// NOT_RECORDED: the agent has no record directory.
@@ -487,6 +489,7 @@ var (
 		72: "NO_LINES",
 		73: "LINES_FAILED",
 		74: "AT_HOLDS",
+		75: "NO_STACK",
 		80: "TOO_MANY_WATCHERS",
 		90: "NOT_RECORDED",
 		91: "SEGMENT_GONE",
@@ -537,6 +540,7 @@ var (
 		"NO_LINES":             72,
 		"LINES_FAILED":         73,
 		"AT_HOLDS":             74,
+		"NO_STACK":             75,
 		"TOO_MANY_WATCHERS":    80,
 		"NOT_RECORDED":         90,
 		"SEGMENT_GONE":         91,
@@ -4679,7 +4683,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\x9c\t\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xaa\t\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4687,7 +4691,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x87\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\a\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4735,7 +4739,8 @@ const file_agent_proto_rawDesc = "" +
 	"\vLOOK_FAILED\x10G\x12\f\n" +
 	"\bNO_LINES\x10H\x12\x10\n" +
 	"\fLINES_FAILED\x10I\x12\f\n" +
-	"\bAT_HOLDS\x10J\x12\x15\n" +
+	"\bAT_HOLDS\x10J\x12\f\n" +
+	"\bNO_STACK\x10K\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\x12\x10\n" +
 	"\fNOT_RECORDED\x10Z\x12\x10\n" +
 	"\fSEGMENT_GONE\x10[\"\x18\n" +
