@@ -9,8 +9,10 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/agent/wire/eventtest"
+	"github.com/podstep/podstep/probes"
 )
 
 var snapshot = &agentpb.AddBreakpointRequest_Snapshot{Snapshot: &agentpb.SnapshotAction{}}
@@ -107,6 +109,15 @@ func TestSnapshotsAreBounded(t *testing.T) {
 	got := listed.Breakpoints[0]
 	if got.Id != b.Id || int(got.Hits) > most || got.Hits+got.Missed != calls {
 		t.Errorf("%d stacks were kept and %d were not; at most %d may be", got.Hits, got.Missed, most)
+	}
+}
+
+// TestSnapshotOfNoCall: a step that is no call of a function has no stack, and the answer says so.
+func TestSnapshotOfNoCall(t *testing.T) {
+	r := newRig(t, Options{Probes: []probes.Abilities{{Probe: "api", Steps: map[string]probes.Ability{"cluster.bound": {Entry: true, Exit: true}}}}})
+	_, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "cluster.bound", Action: snapshot})
+	if err == nil || !strings.Contains(reason.Error(err).En, "it has no stack") {
+		t.Errorf("the answer is %v", err)
 	}
 }
 

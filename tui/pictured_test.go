@@ -25,7 +25,7 @@ var Pictured = map[string]Picture{
 	"screen.palette": {Why: byItself}, "screen.picture": {Why: byItself},
 
 	"look.logs":  {Why: "docs/secrets.md: it shows what containers printed, to the person who may see it"},
-	"look.stack": {Why: "it takes a kubelet with debug information: TestShown of probes/delve looks at its variables"},
+	"look.stack": {Why: "it takes a kubelet with debug information: TestShown of probes/delve looks at its variables. A stack that a breakpoint kept has what podstep why prints, in which TestEveryCommand searches for secrets"},
 	"look.copy":  {Why: "it copies what the screen shows"}, "look.record": {Why: "TestSimCanaries looks at such a file"},
 
 	"look.freeze": {Why: noPage}, "look.follow": {Why: noPage}, "time.in": {Why: noPage}, "time.out": {Why: noPage}, "time.many": {Why: noPage}, "events.many": {Why: noPage}, "top.many": {Why: noPage}, "top.order": {Why: noPage},
