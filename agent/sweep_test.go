@@ -13,9 +13,9 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/agent/canary"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/probes"
 )
 
