@@ -121,6 +121,15 @@ func TestSnapshotOfNoCall(t *testing.T) {
 	}
 }
 
+// oneSnapshot makes the events of a call whose stack is kept.
+func oneSnapshot(r *rig) []*agentpb.Event {
+	_, _ = r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.volumes", Action: snapshot})
+	p := newPod("default", "web")
+	_ = r.sync(p, func() error { return r.call("sync.volumes", []any{p}, nil, nil) })
+	events, _ := r.stacks("web")
+	return events
+}
+
 // BenchmarkSnapshot is what a stack costs the goroutine that it is of.
 func BenchmarkSnapshot(b *testing.B) {
 	a := benchAgent(b)

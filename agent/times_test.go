@@ -32,6 +32,7 @@ var makers = []maker{
 	{"Agent.hold", agentpb.Kind_RELEASE, oneHold},
 	{"breakpoints.stop", agentpb.Kind_FAULT, oneFault},
 	{"breakpoints.miss", agentpb.Kind_NOTE, oneMiss},
+	{"Agent.snap", agentpb.Kind_NOTE, oneSnapshot},
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},
