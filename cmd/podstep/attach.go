@@ -155,6 +155,11 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 }
 
 func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) error {
+	if flags.noTUI {
+		if err := ui.withoutScreen("--no-tui serves the agent"); err != nil {
+			return err
+		}
+	}
 	o, err := ui.options()
 	if err != nil {
 		return err

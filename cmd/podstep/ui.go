@@ -88,7 +88,21 @@ func (f *uiFlags) options() (tui.Options, error) {
 		}
 	}
 	o.Adapt(tui.Terminal{In: term.IsTerminal(os.Stdin.Fd()), Out: term.IsTerminal(os.Stdout.Fd()), Getenv: os.Getenv})
+	if o.Plain != "" {
+		return o, f.withoutScreen("podstep prints lines")
+	}
 	return o, nil
+}
+
+// withoutScreen refuses the flags that only the screen obeys. why says what podstep does in its place.
+func (f *uiFlags) withoutScreen(why string) error {
+	switch {
+	case f.record != "":
+		return usagef("--record is of the screen, and %s in its place; record with podstep trace -w %s", why, f.record)
+	case f.tour != "":
+		return usagef("--tour is of the screen, and %s in its place; choose one of the two", why)
+	}
+	return nil
 }
 
 // open runs podstep without a command.
