@@ -25,6 +25,9 @@ const (
 	// The kubelet goes on so long before its next report, or the renewal of its lease, is due. The renewal takes longer: it
 	// goes to the API server.
 	spareOfWatchdog, spareOfLease = 2 * time.Second, 10 * time.Second
+	// stillLimit is how long the debugger process may keep the kubelet stopped for whatever it does: longer than a hold, since
+	// it reads the kubelet's program when it begins, and shorter than a node's lease.
+	stillLimit = 20 * time.Second
 	// shortestStop is the shortest stop that is of use to a person.
 	shortestStop = time.Second
 )
@@ -46,4 +49,13 @@ func (b Bounds) LongestStop(now clock.Time) (limit time.Duration, refused string
 		}
 	}
 	return limit, ""
+}
+
+// longestStill returns how long the debugger process may keep the kubelet stopped, before the rescuer ends that process.
+// A hold is over before that.
+func (b Bounds) longestStill() time.Duration {
+	if b.Watchdog == 0 {
+		return stillLimit
+	}
+	return min(stillLimit, b.Watchdog/2-spareOfWatchdog/2)
 }

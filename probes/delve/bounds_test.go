@@ -35,5 +35,8 @@ func TestLongestStop(t *testing.T) {
 		if x.bounds.Watchdog > 0 && x.bounds.Watchdog/2+limit >= x.bounds.Watchdog {
 			t.Errorf("%s: a report may come after %v", x.name, x.bounds.Watchdog/2+limit)
 		}
+		if still := x.bounds.longestStill(); refused == "" && (still <= limit || x.bounds.Watchdog > 0 && x.bounds.Watchdog/2+still >= x.bounds.Watchdog) {
+			t.Errorf("%s: the kubelet may be kept stopped for %v, beside holds of %v", x.name, still, limit)
+		}
 	}
 }

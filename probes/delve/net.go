@@ -25,7 +25,7 @@ func (p *process) spread() (why string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rescueWithin)
 	defer cancel()
-	c, err := rescue.Start(ctx, rescue.Options{PID: p.options.PID, Started: p.options.Started})
+	c, err := rescue.Start(ctx, rescue.Options{PID: p.options.PID, Started: p.options.Started, Still: p.options.Bounds.longestStill()})
 	if err != nil {
 		return err.Error()
 	}

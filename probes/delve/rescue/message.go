@@ -1,5 +1,7 @@
 package rescue
 
+import "time"
+
 // Role is the argument by which this program is the rescuer process.
 const Role = "rescuer"
 
@@ -7,6 +9,8 @@ const Role = "rescuer"
 type Options struct {
 	PID     int
 	Started uint64
+	// Still is how long the process may be kept stopped without a break; longer, and the rescuer ends the debugger process.
+	Still time.Duration
 	// Debugger is the process that starts the rescuer. Start sets it.
 	Debugger int
 }

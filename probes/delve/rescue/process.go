@@ -22,9 +22,6 @@ const (
 	score = -1000
 	// maxMemory is the memory that the garbage collector tries not to exceed.
 	maxMemory = 32 << 20
-	// stillFor is how long the debugger process may keep the kubelet stopped without a break: longer than a hold of
-	// the whole kubelet, and shorter than the lease of a node.
-	stillFor = 20 * time.Second
 	// lookEvery is how often the rescuer looks at both processes.
 	lookEvery = 250 * time.Millisecond
 	// removeWithin bounds how long a net is tried to be taken away.
@@ -37,6 +34,7 @@ type rescuer struct {
 	claim    net.Listener
 	net      *Net
 	pid      int           // of the kubelet
+	mayStand time.Duration // how long it may be kept stopped
 	debugger int           // its PID
 	process  *os.File      // a pidfd of it
 	gone     chan struct{} // closed when it has ended
@@ -103,7 +101,7 @@ func (r *rescuer) open(o Options) error {
 	if !kubelets.Same(o.PID, o.Started) {
 		return fmt.Errorf("process %d is another one by now", o.PID)
 	}
-	r.debugger, r.pid = o.Debugger, o.PID
+	r.debugger, r.pid, r.mayStand = o.Debugger, o.PID, o.Still
 	fd, err := unix.PidfdOpen(r.debugger, 0)
 	if err != nil {
 		return fmt.Errorf("open the debugger process: %w", err)
@@ -150,7 +148,7 @@ func (r *rescuer) listen() {
 	for ; why == ""; time.Sleep(lookEvery) {
 		switch {
 		case r.stands():
-			why = fmt.Sprintf("kept process %d stopped for more than %v", r.pid, stillFor)
+			why = fmt.Sprintf("kept process %d stopped for more than %v", r.pid, r.mayStand)
 		case r.link.Silent() > companion.SilentAfter:
 			why = fmt.Sprintf("was silent for %v", companion.SilentAfter)
 		}
@@ -174,7 +172,7 @@ func (r *rescuer) stands() bool {
 	if r.still.IsZero() {
 		r.still = time.Now()
 	}
-	return time.Since(r.still) > stillFor
+	return time.Since(r.still) > r.mayStand
 }
 
 // kill ends the debugger process.
