@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof. Labs often wait, so two lanes of labs run beside what computes, and a pod is held for
-# ten minutes beside them. The output of a part is printed when the part ends. At the end the
+# CI: runs all parts of the proof. Labs often wait, so a lane of labs runs beside what computes, and then another one. A
+# pod is held for ten minutes beside them. The output of a part is printed when the part ends. At the end the
 # script prints the time of each part, the slowest tests, and each test that needed a second run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -43,13 +43,11 @@ computing() {
 }
 
 # Two labs that keep the processors busy starve each other, and a kubelet that gets no processor for seconds is ill. So
-# node-attach and node-kubelet, which make pods come and go all the time, meet as little as can be. The lab of node-hold
-# waits for ten minutes and disturbs nobody.
-(computing; tests sim-screen node-stuck node-probes) &
+# the parts that make pods come and go all the time are in one lane, and the others beside them, after what computes.
+(computing; tests sim-screen node-stuck node-probes node-screen) &
 tests node-lab # it looks at what a lab leaves on the machine, so no other lab runs
-tests node-hold &
-tests node-delve sim-stuck node-screen node-kubelet &
-tests node-attach sim-lab
+tests node-hold node-delve sim-stuck sim-lab &
+tests node-attach node-kubelet
 wait
 
 # The soak judges the kubelet's memory and whether the node stays Ready, so nothing runs beside it.
