@@ -17,7 +17,7 @@ type outer struct {
 }
 
 type inner struct {
-	small  bool
+	Small  bool
 	Number int64
 }
 
