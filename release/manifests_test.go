@@ -264,7 +264,7 @@ func TestReleasedChart(t *testing.T) {
 	heads, texts := unpack(t, uncompressed(t, text))
 	checkModes(t, heads, map[string]string{
 		"podstep/Chart.yaml": "-rw-r--r--", "podstep/values.yaml": "-rw-r--r--", "podstep/values.schema.json": "-rw-r--r--",
-		"podstep/templates/daemonset.yaml": "-rw-r--r--", "podstep/templates/NOTES.txt": "-rw-r--r--",
+		"podstep/templates/access.yaml": "-rw-r--r--", "podstep/templates/daemonset.yaml": "-rw-r--r--", "podstep/templates/NOTES.txt": "-rw-r--r--",
 	})
 	if meta := texts["podstep/Chart.yaml"]; !strings.Contains(meta, "\nversion: 0.9.0-rc.1\nappVersion: 0.9.0-rc.1\n") {
 		t.Errorf("Chart.yaml is\n%s", meta)
