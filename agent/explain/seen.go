@@ -39,7 +39,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	for i := range r.p.Containers {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
-	out.Behind, out.Resent = out.Whereabouts.Args[argOther], r.resent()
+	out.Behind = out.Whereabouts.Args[argOther]
 	return out
 }
 
@@ -99,14 +99,16 @@ func (r *reader) upAgain(t *life.Container) time.Time {
 	return time.Time{}
 }
 
-// addCalls adds the calls that go on. For each step, and each of its containers or volumes, it
+// addCalls adds the calls that go on, and the status that is sent again and again. For each step, and each of its containers or volumes, it
 // also adds the last call that has ended.
 func (r *reader) addCalls(out *evidence.Story) {
 	ended := map[string]bool{}
 	looked := 0
+	var sent resends
 	r.h.Back(r.pod, r.at, func(ref int, sp *history.Span) bool {
 		looked++
 		call := r.h.Call(ref, r.at)
+		sent.add(r, &call)
 		switch {
 		case call.Step == nil:
 		case !call.Ended && len(out.Open) < maxCalls:
@@ -126,6 +128,7 @@ func (r *reader) addCalls(out *evidence.Story) {
 		return looked >= maxLooked
 	})
 	slices.Reverse(out.Open)
+	out.Resent = sent.resent()
 }
 
 // maxField and maxError bound the texts of a call, in characters.
