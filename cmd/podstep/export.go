@@ -58,7 +58,7 @@ then 1. With --otlp it sends the spans to a collector, as podstep trace --otlp d
   podstep export --since 1h --otlp http://localhost:4318 --all-nodes`,
 		Args: arguments(0, 2, "FILE [POD]"),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			timed := flags.logs.since != "" || flags.logs.until != ""
+			timed := flags.logs.timed()
 			if len(args) == 0 && !timed {
 				return usagef("FILE is missing; name one, or with --since a time of what podstep recorded")
 			}

@@ -44,7 +44,10 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 func (f *logFlags) given() bool { return f.year != 0 || f.zone != "" }
 
 // recorded reports whether a flag is given that only recordings have.
-func (f *logFlags) recorded() bool { return f.given() || f.since != "" || f.until != "" }
+func (f *logFlags) recorded() bool { return f.given() || f.timed() }
+
+// timed reports whether a flag chooses a time.
+func (f *logFlags) timed() bool { return f.since != "" || f.until != "" }
 
 // openLogs opens a trace file, a record directory, the story in a bundle, or logs.
 func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace.Recording, error) {

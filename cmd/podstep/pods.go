@@ -81,10 +81,10 @@ func (a *app) printPods(ctx context.Context, sel *agentpb.PodSelector, out *form
 	if len(nodes) == 1 && answers[0].Err != nil {
 		return answers[0].Err
 	}
-	pods := podsOf(answers, len(nodes) > 1)
+	pods := podsOf(answers, len(nodes) > 1, func(all []*agentpb.PodState) []*agentpb.PodState { return all })
 	more := onOneNode(a.unscheduled(ctx, sel))
 	if pods = append(pods, more...); len(nodes) > 1 || len(more) > 0 { // an agent's own are in order
-		slices.SortStableFunc(pods, func(a, b nodePod) int { return life.CompareWorst(a.PodState, b.PodState) })
+		sortWorst(pods)
 	}
 	unanswered := a.printUnanswered(namesOf(answers), errorsOf(answers))
 	switch {
@@ -131,22 +131,23 @@ func onOneNode(pods []*agentpb.PodState) (out []nodePod) {
 	return out
 }
 
-// podsOf returns the pods of all nodes, with the names of the nodes if they are named.
-func podsOf(answers []fleet.Answer[[]*agentpb.PodState], named bool) (out []nodePod) {
+// podsOf returns the pods that all nodes answered, with the names of the nodes if they are named.
+func podsOf[T any](answers []fleet.Answer[T], named bool, of func(T) []*agentpb.PodState) (out []nodePod) {
 	for i := range answers {
-		for _, p := range answers[i].Value {
-			out = append(out, nodePod{nameIf(named, answers[i].Name), p})
+		name := ""
+		if named {
+			name = answers[i].Name
+		}
+		for _, p := range of(answers[i].Value) {
+			out = append(out, nodePod{name, p})
 		}
 	}
 	return out
 }
 
-// nameIf returns the name of a node if it is to be named.
-func nameIf(named bool, node string) string {
-	if named {
-		return node
-	}
-	return ""
+// sortWorst puts the pods that need a look first.
+func sortWorst(pods []nodePod) {
+	slices.SortStableFunc(pods, func(a, b nodePod) int { return life.CompareWorst(a.PodState, b.PodState) })
 }
 
 // podJSON is a pod's state as scripts get it.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 	"strings"
 	"time"
 
@@ -13,7 +12,6 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain/gather"
-	"github.com/podstep/podstep/agent/story/life"
 )
 
 // podsThen says at which moment of which recording pods are looked at.
@@ -51,18 +49,15 @@ func (a *app) printPodsThen(ctx context.Context, sel *agentpb.PodSelector, f *po
 	if err != nil {
 		return err
 	}
-	var pods []nodePod
 	var at time.Time
-	several := len(answers) > 1
 	for _, answer := range answers {
 		if answer.Value.at.After(at) {
 			at = answer.Value.at
 		}
-		for _, p := range answer.Value.pods {
-			pods = append(pods, nodePod{nameIf(several, answer.Name), p})
-		}
 	}
-	slices.SortStableFunc(pods, func(a, b nodePod) int { return life.CompareWorst(a.PodState, b.PodState) })
+	several := len(answers) > 1
+	pods := podsOf(answers, several, func(s statesThen) []*agentpb.PodState { return s.pods })
+	sortWorst(pods)
 	unanswered := a.printUnanswered(namesOf(answers), errorsOf(answers))
 	switch {
 	case len(pods) == 0 && unanswered != nil:

@@ -95,7 +95,7 @@ func (a *app) replay() *cobra.Command {
 
 // recordings returns what arguments name: files, or pods of the record directory of this machine.
 func (f *replayFlags) recordings(ctx context.Context, a *app, args []string) ([]string, error) {
-	timed := f.logs.since != "" || f.logs.until != ""
+	timed := f.logs.timed()
 	switch {
 	case len(args) == 0 && !timed && len(f.logs.logs) == 0:
 		return nil, usagef("FILE is missing; name one, or with --since a time of what podstep recorded here")
