@@ -9,6 +9,9 @@ const (
 	Audience    = "podstep"
 )
 
+// Rights are what a client may do, the least first. Each right has those before it.
+var Rights = []string{"nothing", "look", "hold"}
+
 // The metadata of a request by a client of another machine: "Bearer TOKEN", and the name that the client gives.
 const (
 	TokenKey = "authorization"

@@ -34,7 +34,7 @@ type Options struct {
 	// Kubeconfig is a file of the user's with credentials for the API server and the kubelet's /pods; empty: podstep
 	// tries the usual files of a node.
 	Kubeconfig string
-	// WithoutToken, one of Rights, is what clients of other machines may do without a token; empty: look. TokenNamespace
+	// WithoutToken, one of agentpb.Rights, is what clients of other machines may do without a token; empty: look. TokenNamespace
 	// has the ServiceAccounts whose tokens count.
 	WithoutToken, TokenNamespace string
 	// Tier is the highest tier of the steps that the uprobe probe looks at; zero: 1.

@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"path"
+	"slices"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -18,12 +19,22 @@ import (
 // Right is what a client may do.
 type Right int
 
-// The rights, each with those before it.
+// The rights, each with those before it. agentpb.Rights has their names.
 const (
 	Nothing Right = iota
 	Look
 	Hold
 )
+
+func (r Right) String() string { return agentpb.Rights[r] }
+
+// RightNamed returns the right of a name. The empty name is that of the default, Look.
+func RightNamed(name string) Right {
+	if i := slices.Index(agentpb.Rights, name); i >= 0 {
+		return Right(i)
+	}
+	return Look
+}
 
 // Access is what clients of other machines may do. Those of this machine may do everything.
 type Access struct {

@@ -38,7 +38,7 @@ type attachFlags struct {
 	raiseFor *period
 	record   string
 	keep     size
-	without  string
+	without  choice
 	tokens   string
 	keepFor  *period
 }
@@ -138,7 +138,8 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&f.holds, "allow-holds", false, "let pods be held inside of the kubelet, not only before its calls to the runtime")
 	cmd.Flags().BoolVar(&f.allCalls, "all-calls", false, "show also the calls that are no steps of their own, by their method alone")
 	cmd.Flags().BoolVar(&f.passive, "passive", false, "put nothing in the path of the kubelet's calls: leave out the cri probe, hold no pod")
-	cmd.Flags().StringVar(&f.without, "without-token", "look", "what podsteps of other machines may do that show no token of podstep-look or podstep-hold: `nothing`, look or hold")
+	f.without = choice{"look", agentpb.Rights}
+	f.without.add(cmd, "without-token", "", "what podsteps of other machines may do that show no token of podstep-look or podstep-hold")
 	cmd.Flags().StringVar(&f.tokens, "token-namespace", agentNamespace, "the `NAMESPACE` of these two ServiceAccounts")
 	cmd.Flags().StringVar(&f.metrics, "metrics", "", "serve metrics for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
 	cmd.Flags().StringVar(&f.delve, "delve", "", "let the headless Delve at `HOST:PORT` stop the kubelet that it debugs")
@@ -167,9 +168,6 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	if flags.tier != 1 && flags.tier != 2 {
 		return usagef("--tier %d: it is 1 or 2", flags.tier)
 	}
-	if !slices.Contains([]string{"nothing", "look", "hold"}, flags.without) {
-		return usagef("--without-token %s: it is nothing, look or hold", flags.without)
-	}
 	raiseFor, err := flags.raising()
 	if err != nil {
 		return err
@@ -180,7 +178,7 @@ func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) err
 	var screen atomic.Bool
 	options := node.AttachOptions{
 		PID: flags.pid, Node: flags.node, Probes: flags.probes, Socket: a.socketOrDefault(), Kubeconfig: a.kubeconfig, ReadOnly: flags.readOnly, Passive: flags.passive, AllCalls: flags.allCalls,
-		WithoutToken: flags.without, TokenNamespace: flags.tokens, AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
+		WithoutToken: flags.without.value, TokenNamespace: flags.tokens, AllowHolds: flags.holds, Tier: flags.tier, Metrics: flags.metrics, Delve: flags.delve, RiskKubelet: flags.risk,
 		RaiseVerbosity: flags.raise, RaiseFor: raiseFor, Record: flags.record, Keep: int64(flags.keep), KeepFor: flags.keepFor.d,
 		Print: func(line string) {
 			if !screen.Load() { // on the screen, the node's story has it
