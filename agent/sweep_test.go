@@ -150,18 +150,12 @@ var requests = []struct {
 		}
 		return one(stream.Recv())
 	}},
-	{"Watch", func(ctx context.Context, s *swept) (out []proto.Message, err error) {
+	{"Watch", func(ctx context.Context, s *swept) ([]proto.Message, error) {
 		stream, err := s.client.Watch(ctx, &agentpb.WatchRequest{OnlyHistory: true, Node: true})
-		for err == nil {
-			var b *agentpb.Batch
-			if b, err = stream.Recv(); err == nil {
-				out = append(out, b)
-			}
+		if err != nil {
+			return nil, err
 		}
-		if errors.Is(err, io.EOF) {
-			err = nil
-		}
-		return out, err
+		return received(stream.Recv)
 	}},
 	{"Segments", func(ctx context.Context, s *swept) ([]proto.Message, error) { return s.listed(ctx) }},
 	{"ReadSegment", func(ctx context.Context, s *swept) ([]proto.Message, error) { return s.readPast(ctx) }},
@@ -190,18 +184,26 @@ func (s *swept) record(t *testing.T) {
 }
 
 // listed returns the segments that the agent lists.
-func (s *swept) listed(ctx context.Context) (out []proto.Message, err error) {
+func (s *swept) listed(ctx context.Context) ([]proto.Message, error) {
 	stream, err := s.client.Segments(ctx, &agentpb.SegmentsRequest{Pods: &agentpb.PodSelector{}})
-	for err == nil {
-		var m *agentpb.Segment
-		if m, err = stream.Recv(); err == nil {
-			out = append(out, m)
+	if err != nil {
+		return nil, err
+	}
+	return received(stream.Recv)
+}
+
+// received returns all messages of a stream.
+func received[M proto.Message](receive func() (M, error)) (out []proto.Message, err error) {
+	for {
+		m, err := receive()
+		if errors.Is(err, io.EOF) {
+			return out, nil
 		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, m)
 	}
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return out, err
 }
 
 // readPast returns the events of the segments that the agent sends: the bytes themselves are packed.

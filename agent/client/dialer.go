@@ -87,8 +87,8 @@ func (d *dialer) stream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.C
 	return &stream{ClientStream: s, dialer: d, caller: ctx, noToken: why}, nil
 }
 
-// identify returns the context of a request with what shows the agent who asks, and why that has no token. The agent may
-// not need one.
+// identify adds the name and the token of the user to the context of a request. If there is no token, it also returns the
+// reason; the agent may not need one.
 func (d *dialer) identify(ctx context.Context, method string) (context.Context, error) {
 	place, can := d.place.(Identified)
 	if !can {

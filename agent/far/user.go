@@ -2,6 +2,7 @@ package far
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/url"
 	"path"
@@ -84,7 +85,7 @@ func (u *user) request(ctx context.Context, namespace, account string) token {
 			ExpirationTimestamp time.Time `json:"expirationTimestamp"`
 		} `json:"status"`
 	}
-	body := `{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":["` + agentpb.Audience + `"],"expirationSeconds":600}}`
+	body := fmt.Sprintf(`{"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"audiences":[%q],"expirationSeconds":%d}}`, agentpb.Audience, int(tokenFor.Seconds()))
 	err := u.api.Call(ctx, kubeapi.Request{
 		Method: http.MethodPost, Path: "api/v1/namespaces/" + url.PathEscape(namespace) + "/serviceaccounts/" + account + "/token",
 		ContentType: "application/json", Body: []byte(body),

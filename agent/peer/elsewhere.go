@@ -1,6 +1,7 @@
 package peer
 
 import (
+	"bytes"
 	"io"
 	"net"
 )
@@ -26,20 +27,13 @@ func IsElsewhere(c net.Conn) (net.Conn, bool, error) {
 	case string(first) == elsewhere:
 		return c, true, nil
 	}
-	return &begun{c, first[:n]}, false, nil
+	return &begun{c, io.MultiReader(bytes.NewReader(first[:n]), c)}, false, nil
 }
 
-// begun is a connection from which something was read already.
+// begun is a connection from which something was read already. in has that, and what comes after it.
 type begun struct {
 	net.Conn
-	first []byte
+	in io.Reader
 }
 
-func (b *begun) Read(p []byte) (int, error) {
-	if len(b.first) == 0 {
-		return b.Conn.Read(p)
-	}
-	n := copy(p, b.first)
-	b.first = b.first[n:]
-	return n, nil
-}
+func (b *begun) Read(p []byte) (int, error) { return b.in.Read(p) }

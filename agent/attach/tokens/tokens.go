@@ -67,7 +67,7 @@ func New(config *rest.Config, why error) *Reviewer {
 	return r
 }
 
-// Check reports whether tokens can be reviewed: the API server has to answer that none is no token.
+// Check reports whether tokens can be reviewed. It asks about a text that is no token: the API server only has to answer.
 func (r *Reviewer) Check(ctx context.Context) error {
 	_, err := r.ask(ctx, "none")
 	return err

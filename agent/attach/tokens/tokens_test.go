@@ -36,7 +36,7 @@ func startAPIServer(t *testing.T) *apitest.Server {
 	}))
 }
 
-// TestReview: which tokens count, and what of them is known.
+// TestReview: a review tells the tokens that count from the others, with the account and the id, or the reason.
 func TestReview(t *testing.T) {
 	r := New(startAPIServer(t).Config(), nil)
 	for token, want := range map[string]agentpb.Problem_Code{

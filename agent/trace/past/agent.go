@@ -21,7 +21,7 @@ import (
 type Asked struct {
 	// Context ends the reading.
 	Context context.Context
-	// Name is that of the record in messages.
+	// Name names the record in messages.
 	Name string
 	// Agent is the connection; agent/client has one.
 	Agent interface {
@@ -42,32 +42,31 @@ func (a *Asked) survey(pods *agentpb.PodSelector) (out []*part, notes []string, 
 	ctx, cancel := context.WithCancel(a.Context)
 	defer cancel()
 	stream, err := a.Agent.Segments(ctx, &agentpb.SegmentsRequest{Pods: pods})
-	for err == nil && len(out) < mostSegments {
-		var s *agentpb.Segment
-		if s, err = stream.Recv(); err != nil {
-			break
-		}
-		var p *part
-		switch p, err = partOf(s); {
+	if err != nil {
+		return nil, nil, err
+	}
+	for len(out) < mostSegments {
+		s, err := stream.Recv()
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, notes, nil
 		case err != nil:
 			return nil, nil, err
-		case p == nil:
+		case s.GetNote() != "":
 			notes = append(notes, s.GetNote())
-		default:
-			out = append(out, p)
+			continue
 		}
-	}
-	if !errors.Is(err, io.EOF) && err != nil {
-		return nil, nil, err
+		p, err := partOf(s)
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, p)
 	}
 	return out, notes, nil
 }
 
-// partOf returns a segment that an agent has listed; nil: it is left out.
+// partOf returns a segment that an agent has listed.
 func partOf(s *agentpb.Segment) (*part, error) {
-	if s.GetNote() != "" {
-		return nil, nil
-	}
 	number, ok := numberOf(s.GetName())
 	if !ok {
 		return nil, fmt.Errorf("the agent lists a segment with the name %q", s.GetName())
@@ -104,7 +103,7 @@ type sent struct {
 	cancel context.CancelFunc
 }
 
-// Next is that of the trace. A connection that breaks is no damage of the trace.
+// Next returns the next batch of the trace. A broken connection is its own error, and no damage to the trace.
 func (s *sent) Next() (*agentpb.Batch, error) {
 	b, err := s.Reader.Next()
 	if err != nil && s.in.failed != nil {
