@@ -25,6 +25,8 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	tb.Helper()
 	trace := filepath.Join(tb.TempDir(), "canaries.podstep")
 	writer := l.PodstepCmd("trace", "-w", trace, "--node-events", "--quiet")
+	var said strings.Builder
+	writer.Stdout, writer.Stderr = &said, &said
 	if err := writer.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -50,7 +52,9 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	if err := writer.Process.Signal(syscall.SIGINT); err != nil {
 		tb.Fatal(err)
 	}
-	_ = writer.Wait()
+	if err := writer.Wait(); err != nil {
+		tb.Errorf("podstep trace -w ended with %v: %s", err, said.String())
+	}
 	c.SilentTrace(tb, trace)
 	c.commands(tb, l, trace)
 	c.exports(tb, l, trace)

@@ -301,7 +301,7 @@ func (l *Lab) Agent() *client.Client {
 // Podstep runs the podstep command against the node's agent.
 func (l *Lab) Podstep(args ...string) (stdout, stderr string, code int) {
 	l.tb.Helper()
-	cmd := l.PodstepCmd(args...)
+	cmd := l.podstepCmd(l.Context(), args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	err := cmd.Run()
@@ -315,10 +315,15 @@ func (l *Lab) Podstep(args ...string) (stdout, stderr string, code int) {
 	return out.String(), errs.String(), code
 }
 
-// PodstepCmd returns the podstep command, not started yet.
+// PodstepCmd returns the podstep command, not started yet. It may run for as long as the test does.
 func (l *Lab) PodstepCmd(args ...string) *exec.Cmd {
 	l.tb.Helper()
-	cmd := exec.CommandContext(l.Context(), Bin(l.tb, "podstep"), args...)
+	return l.podstepCmd(l.tb.Context(), args...)
+}
+
+func (l *Lab) podstepCmd(ctx context.Context, args ...string) *exec.Cmd {
+	l.tb.Helper()
+	cmd := exec.CommandContext(ctx, Bin(l.tb, "podstep"), args...)
 	cmd.Env = append(os.Environ(), client.SocketEnv+"="+l.State.Agent)
 	return cmd
 }

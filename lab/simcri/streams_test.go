@@ -188,7 +188,8 @@ func TestExecEndsWithTheContainer(t *testing.T) {
 
 func TestAttach(t *testing.T) {
 	n := start(t, "")
-	_, id := n.launch("web", nil, "sh", "-c", "while [ ! -f /tmp/go ]; do sleep 0.01; done; echo hello; exit 0")
+	// The container lives on after its hello: its end would end the exec, too.
+	_, id := n.launch("web", nil, "sh", "-c", "while [ ! -f /tmp/go ]; do sleep 0.01; done; echo hello; exec sleep 1000000")
 	r, err := n.Attach(n.ctx, &runtimeapi.AttachRequest{ContainerId: id, Stdout: true})
 	if err != nil {
 		t.Fatal(err)
@@ -206,6 +207,9 @@ func TestAttach(t *testing.T) {
 		t.Errorf("%q %v", got, err)
 	}
 	go io.Copy(io.Discard, text)
+	if _, err := n.StopContainer(n.ctx, &runtimeapi.StopContainerRequest{ContainerId: id}); err != nil {
+		t.Fatal(err)
+	}
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
