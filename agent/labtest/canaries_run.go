@@ -25,8 +25,8 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 	tb.Helper()
 	trace := filepath.Join(tb.TempDir(), "canaries.podstep")
 	writer := l.PodstepCmd("trace", "-w", trace, "--node-events", "--quiet")
-	var said strings.Builder
-	writer.Stdout, writer.Stderr = &said, &said
+	var printed strings.Builder
+	writer.Stdout, writer.Stderr = &printed, &printed
 	if err := writer.Start(); err != nil {
 		tb.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func (c *Canaries) Run(tb testing.TB, l *Lab, reasons map[string][]string) {
 		tb.Fatal(err)
 	}
 	if err := writer.Wait(); err != nil {
-		tb.Errorf("podstep trace -w ended with %v: %s", err, said.String())
+		tb.Errorf("podstep trace -w ended with %v: %s", err, printed.String())
 	}
 	c.SilentTrace(tb, trace)
 	c.commands(tb, l, trace)
@@ -141,7 +141,7 @@ func (c *Canaries) UntilEvents(tb testing.TB, pod string, reasons []string) {
 	name := c.Name(pod)
 	var has []string
 	for _, reason := range reasons {
-		Eventually(tb, "said of "+name+": "+reason, func() bool {
+		Eventually(tb, "printed of "+name+": "+reason, func() bool {
 			list, err := c.l.Client.CoreV1().Events("default").List(c.l.Context(), metav1.ListOptions{FieldSelector: "involvedObject.name=" + name})
 			if err != nil {
 				tb.Fatal(err)
