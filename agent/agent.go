@@ -22,7 +22,7 @@ import (
 type Options struct {
 	// Version is podstep's own version.
 	Version string
-	// KubeletVersion is the version of the kubelet that is watched.
+	// KubeletVersion is the version of the kubelet that is watched; SetKubelet changes it.
 	KubeletVersion string
 	// Node is the node's name.
 	Node string
@@ -73,11 +73,14 @@ type Agent struct {
 	steps   []stepInfo
 	byName  map[string]int
 	probes  []*Probe
-	sights  sights
-	roles   roles
-	worker  uint8  // the role of a pod's worker
-	other   uint8  // the role of a goroutine of which nothing is known
-	caller  *timer // the deadline that came with a call
+	kubelet atomic.Pointer[string] // its version
+	// renewing is held while SetAbilities changes what the probes can do.
+	renewing sync.Mutex
+	sights   sights
+	roles    roles
+	worker   uint8  // the role of a pod's worker
+	other    uint8  // the role of a goroutine of which nothing is known
+	caller   *timer // the deadline that came with a call
 	// debugger is the timer of a hold for which a debugger stops the whole kubelet.
 	debugger *timer
 	timers   []timer
@@ -111,14 +114,12 @@ type stepInfo struct {
 	enterNames, exitNames []wire.Name
 	hold                  [2]probes.HoldRule // by side, enter and exit: the catalogue's rule, or HoldNo where this agent forbids holds
 	noHold                *agentpb.Problem   // why hold says no
-	reach                 []reach            // by probe
-	first                 uint8              // the first probe that sees it
-	shared                bool               // several probes see it
+	seers                 *seers             // the probes that see it
 	differs               bool               // see Options.Differs
 	late                  bool               // enter is published only if something comes of the call
 	means                 probes.Role        // the step's role in the story, see probes.Story
 	makes                 bool               // its call makes a sandbox or a container, whose id is the first result
-	keeps                 bool               // the fields of its enter are needed after the enter event
+	keeps                 bool               // the fields of its enter are needed after the enter event, whoever sees it
 }
 
 // sides of a step.
@@ -143,6 +144,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
 	a.points.rate = rate.NewLimiter(snapshotRate, snapshotBurst)
+	a.SetKubelet(opts.KubeletVersion)
 	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
 		return nil, err
@@ -152,10 +154,11 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		if info.differs = opts.Differs[info.Name]; info.differs {
 			info.forbidHolds(problem(agentpb.Problem_FUNCTION_DIFFERS, args{"version": probes.KubernetesVersion}))
 		}
-		a.fillReach(&info)
+		info.seers = newSeers(len(a.probes))
 		a.byName[info.Name] = i
 		a.steps = append(a.steps, info)
 	}
+	a.findSeers()
 	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.Init()
@@ -212,7 +215,7 @@ func (s *stepInfo) forbidHolds(why *agentpb.Problem) {
 func (a *Agent) Attach() {
 	hook.Set(a)
 	for i := range a.steps {
-		hook.Switch(i, a.steps[i].reach[0].sees)
+		hook.Switch(i, a.steps[i].reach(0).sees())
 	}
 }
 

@@ -41,7 +41,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	t.atEnter(a, s)
 	hook.Eval(values, &t)
 	s.Init(a.enterPods(s, &t), s)
-	if step.keeps {
+	if step.keepsFields() {
 		t.save()
 	}
 	if step.means == probes.RoleWorker && s.proven {

@@ -54,12 +54,12 @@ type Call struct {
 func (p *Probe) Begin(seen Seen) *Call {
 	a := p.agent
 	step := a.stepNamed(seen.Step)
-	if step == nil || !step.reach[p.index].sees {
+	if step == nil || !step.reach(p.index).sees() {
 		return nil
 	}
 	s := newSpan(step)
 	s.probe = p.index
-	s.late, s.wall, s.start = step.late && p.can.Knows.Nesting, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
+	s.late, s.wall, s.start = step.late && p.can.Load().Knows.Nesting, seen.At.UnixNano(), int64(seen.At.Sub(a.started))
 	a.outsideGoroutine(s, &seen)
 	s.line = seen.Line
 	var t taker
@@ -80,7 +80,7 @@ func (p *Probe) Begin(seen Seen) *Call {
 	if step.means == probes.RoleWorker {
 		s.worker = s.only()
 	}
-	if step.shared && a.sights.match(s) {
+	if step.seers.shared.Load() && a.sights.match(s) {
 		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
 		return &Call{agent: a, span: s}
 	}

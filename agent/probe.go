@@ -20,7 +20,7 @@ import (
 type Probe struct {
 	agent *Agent
 	index uint8
-	can   probes.Abilities
+	can   atomic.Pointer[probes.Abilities]
 	mu    sync.Mutex // is held while state changes and its event is queued
 	state atomic.Pointer[probeState]
 	// debugger answers questions about goroutines; nil: the probe has none.
@@ -37,17 +37,6 @@ type probeState struct {
 // maxProbes bounds the probes of an agent.
 const maxProbes = 32
 
-// reach is what a probe can do at a step, as the hot path needs it.
-type reach struct {
-	sees  bool
-	holds [2]bool // by side
-	fails bool
-}
-
-func newReach(can probes.Ability) reach {
-	return reach{sees: can.Sees(), holds: [2]bool{can.HoldEnter, can.HoldExit}, fails: can.Fail}
-}
-
 // addProbes makes the agent's probes.
 func (a *Agent) addProbes() {
 	state := agentpb.ProbeState_PROBE_RUNNING
@@ -55,12 +44,14 @@ func (a *Agent) addProbes() {
 		state = agentpb.ProbeState_PROBE_STARTING
 	}
 	for i, can := range a.opts.Probes {
-		p := &Probe{agent: a, index: uint8(i), can: can}
+		p := &Probe{agent: a, index: uint8(i)}
+		p.can.Store(&can)
 		p.state.Store(&probeState{state: state, since: a.started})
 		a.probes = append(a.probes, p)
 	}
 	for _, l := range a.opts.LeftOut {
-		p := &Probe{agent: a, index: uint8(len(a.probes)), can: l.Can}
+		p := &Probe{agent: a, index: uint8(len(a.probes))}
+		p.can.Store(&l.Can)
 		p.state.Store(&probeState{state: agentpb.ProbeState_PROBE_STOPPED, reason: l.Why, since: a.started})
 		a.probes = append(a.probes, p)
 	}
@@ -72,30 +63,19 @@ type LeftOut struct {
 	Why probes.Reason
 }
 
-// fillReach fills in what the probes can do at a step.
-func (a *Agent) fillReach(s *stepInfo) {
-	seers := 0
-	for i, p := range a.probes {
-		r := newReach(p.can.At(s.Name))
-		if s.reach = append(s.reach, r); r.sees && p.works() {
-			if seers++; seers == 1 {
-				s.first = uint8(i)
-			}
-		}
-	}
-	if s.shared = seers > 1; s.shared {
-		s.keeps = true // two sights of one call are matched by their fields
-	}
-}
-
 // Probe returns the agent's probe of that name, or nil.
 func (a *Agent) Probe(name string) *Probe {
-	i := slices.IndexFunc(a.probes, func(p *Probe) bool { return p.can.Probe == name })
+	i := slices.IndexFunc(a.probes, func(p *Probe) bool { return p.name() == name })
 	if i < 0 {
 		return nil
 	}
 	return a.probes[i]
 }
+
+func (p *Probe) name() string { return p.can.Load().Probe }
+
+// at returns what the probe can do at a step.
+func (p *Probe) at(s *stepInfo) probes.Ability { return p.can.Load().At(s.Name) }
 
 // works reports whether the probe sees steps, or will in a moment.
 func (p *Probe) works() bool {
@@ -153,43 +133,38 @@ func (e *event) reportsState() bool {
 }
 
 func (p *Probe) proto() *agentpb.Probe {
-	st := p.state.Load()
+	st, can := p.state.Load(), p.can.Load()
 	return &agentpb.Probe{
-		Name: p.can.Probe, State: st.state, Reason: wire.Reason(st.reason), Since: timestamppb.New(st.since),
-		Knows: wire.KnowsOf(p.can.Knows),
+		Name: can.Probe, State: st.state, Reason: wire.Reason(st.reason), Since: timestamppb.New(st.since),
+		Knows: wire.KnowsOf(can.Knows),
 	}
 }
 
 // sees reports whether a probe that works sees the step.
 func (a *Agent) sees(s *stepInfo) bool {
-	return a.anyReach(s, func(r *reach) bool { return r.sees })
+	return a.anyReach(s, func(r reach) bool { return r.sees() })
 }
 
 // canHold reports whether a pod may be held at a side of the step at all.
 func (a *Agent) canHold(s *stepInfo, side int) bool {
-	return s.hold[side] != probes.HoldNo && a.anyReach(s, func(r *reach) bool { return r.sees && r.holds[side] })
+	return s.hold[side] != probes.HoldNo && a.anyReach(s, func(r reach) bool { return r.holds(side) })
 }
 
 // canFail reports whether the step can be made to fail.
 func (a *Agent) canFail(s *stepInfo) bool {
-	return a.anyReach(s, func(r *reach) bool { return r.sees && r.fails })
+	return a.anyReach(s, func(r reach) bool { return r.fails() })
 }
 
-func (a *Agent) anyReach(s *stepInfo, is func(*reach) bool) bool {
-	for i := range s.reach {
-		if is(&s.reach[i]) && a.probes[i].works() {
-			return true
-		}
-	}
-	return false
+func (a *Agent) anyReach(s *stepInfo, is func(reach) bool) bool {
+	return slices.ContainsFunc(a.probes, func(p *Probe) bool { return is(s.reach(p.index)) && p.works() })
 }
 
 // whyNoHold returns why no pod can be held at the step.
 func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
 	if s.hold[side] != probes.HoldNo {
-		for i, p := range a.probes {
-			if r := &s.reach[i]; r.sees && !r.holds[side] && p.works() {
-				if why := p.can.At(s.Name).NoHold; !why.IsZero() {
+		for _, p := range a.probes {
+			if r := s.reach(p.index); r.sees() && !r.holds(side) && p.works() {
+				if why := p.at(s).NoHold; !why.IsZero() {
 					p := problem(agentpb.Problem_PROBE_CANNOT_HOLD, args{"step": s.Name})
 					p.Reason = wire.Reason(why)
 					return p
@@ -203,8 +178,8 @@ func (a *Agent) whyNoHold(s *stepInfo, side int) *agentpb.Problem {
 // whyNoFail returns why no probe makes the step fail: the probe that sees the step cannot, or the step returns no
 // error.
 func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
-	for i, p := range a.probes {
-		if why := p.can.At(s.Name).NoFail; s.reach[i].sees && p.works() && !why.IsZero() {
+	for _, p := range a.probes {
+		if why := p.at(s).NoFail; s.reach(p.index).sees() && p.works() && !why.IsZero() {
 			out := problem(agentpb.Problem_PROBE_CANNOT_FAIL, args{"step": s.Name})
 			out.Reason = wire.Reason(why)
 			return out
@@ -217,14 +192,14 @@ func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
 // returns the first reason that a probe gives.
 func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
 	out := problem(agentpb.Problem_STEP_NOT_SEEN, nil)
-	for i, p := range a.probes {
-		if s.reach[i].sees && !p.works() { // the reason of one that works is a remark
+	for _, p := range a.probes {
+		if s.reach(p.index).sees() && !p.works() { // the reason of one that works is a remark
 			out.Reason = wire.Reason(p.state.Load().reason)
 			return out
 		}
 	}
 	for _, p := range a.probes {
-		if can := p.can.At(s.Name); out.Reason == nil {
+		if can := p.at(s); out.Reason == nil {
 			out.Reason = wire.Reason(can.Unseen)
 		}
 	}
@@ -241,8 +216,8 @@ func (a *Agent) whyNothingHolds() *agentpb.Problem {
 			if a.canHold(s, side) {
 				return nil
 			}
-			could := func(r reach) bool { return r.sees && r.holds[side] }
-			if why == nil && rule != probes.HoldNo && slices.ContainsFunc(s.reach, could) {
+			could := func(p *Probe) bool { return s.reach(p.index).holds(side) }
+			if why == nil && rule != probes.HoldNo && slices.ContainsFunc(a.probes, could) {
 				why = a.whyNotSeen(s)
 			}
 		}
@@ -256,7 +231,7 @@ func (a *Agent) whyNothingHolds() *agentpb.Problem {
 // abilities returns what the probes can do at the step, as messages.
 func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 	for i, p := range a.probes {
-		can := p.can.At(s.Name)
+		can := p.at(s)
 		m := wire.AbilityOf(can)
 		m.Probe, m.HoldEnter, m.HoldExit = uint32(i), string(s.rule(p.index, enter)), string(s.rule(p.index, exit))
 		if can.Sees() || m.Unseen != nil {
@@ -268,26 +243,26 @@ func (a *Agent) abilities(s *stepInfo) (out []*agentpb.Ability) {
 
 // rule returns the catalogue's rule for a side, or HoldNo if the probe cannot stop the call there.
 func (s *stepInfo) rule(probe uint8, side int) probes.HoldRule {
-	if r := &s.reach[probe]; !r.sees || !r.holds[side] {
-		return probes.HoldNo
+	if s.reach(probe).holds(side) {
+		return s.hold[side]
 	}
-	return s.hold[side]
+	return probes.HoldNo
 }
 
 // mayStop reports whether the probe that sees the call may stop it on a side. A call that two probes see is stopped by
 // the first that can.
 func (s *span) mayStop(side int) bool {
-	return s.step.reach[s.probe].holds[side] && (s.same == nil || !s.step.reach[s.same.probe].holds[side])
+	return s.step.reach(s.probe).holds(side) && (s.same == nil || !s.step.reach(s.same.probe).holds(side))
 }
 
 // mayFail reports whether the probe that sees the call may make it fail.
 func (s *span) mayFail() bool {
-	return s.step.reach[s.probe].fails && (s.same == nil || !s.step.reach[s.same.probe].fails)
+	return s.step.reach(s.probe).fails() && (s.same == nil || !s.step.reach(s.same.probe).fails())
 }
 
 // mark returns what an event of the call says of its probe: index plus one, or 0 for the step's first probe.
 func (s *span) mark() uint8 {
-	if s.probe == s.step.first {
+	if s.step.isFirst(s.probe) {
 		return 0
 	}
 	return s.probe + 1
@@ -302,7 +277,7 @@ type ProbeState struct {
 // States returns the states of the agent's probes.
 func (a *Agent) States() (out []ProbeState) {
 	for _, p := range a.probes {
-		out = append(out, ProbeState{p.can.Probe, p.state.Load().state})
+		out = append(out, ProbeState{p.name(), p.state.Load().state})
 	}
 	return out
 }

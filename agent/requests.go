@@ -40,7 +40,7 @@ func (s *service) Info(ctx context.Context, _ *agentpb.InfoRequest) (*agentpb.In
 // info returns what the agent states about itself.
 func (a *Agent) info() *agentpb.InfoResponse {
 	out := &agentpb.InfoResponse{
-		Version: a.opts.Version, KubeletVersion: a.opts.KubeletVersion, Node: a.opts.Node, Pid: int64(os.Getpid()),
+		Version: a.opts.Version, KubeletVersion: a.Kubelet(), Node: a.opts.Node, Pid: int64(os.Getpid()),
 		Started: timestamppb.New(a.started), Goroutines: a.roles.names, Lab: a.opts.Lab,
 		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(), Snapshots: true,
 	}

@@ -59,7 +59,7 @@ func (t *sights) match(s *span) bool {
 
 // ended notes that the call whose first sight is s has ended.
 func (t *sights) ended(s *span, mono int64) {
-	if !s.step.shared {
+	if !s.step.seers.shared.Load() {
 		return
 	}
 	t.mu.Lock()

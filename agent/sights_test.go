@@ -213,14 +213,14 @@ func TestSameCallIsHeldOnce(t *testing.T) {
 	var kinds []string
 	for _, e := range w.events("web") {
 		if e.Span == outer.span.one.id {
-			kinds = append(kinds, fmt.Sprint(e.Kind, " ", w.probes[max(e.Probe, 1)-1].can.Probe))
+			kinds = append(kinds, fmt.Sprint(e.Kind, " ", w.probes[max(e.Probe, 1)-1].name()))
 		}
 	}
 	wantNames(t, kinds, []string{"ENTER uprobe", "NOTE cri", "HOLD cri", "RELEASE cri"})
 
 	// If both can, the first does.
 	for i := range w.steps {
-		w.steps[i].reach[0] = reach{sees: true, holds: [2]bool{true, true}, fails: true}
+		w.steps[i].seers.reach[0].Store(uint32(reachSees | reachHoldsEnter | reachHoldsExit | reachFails))
 	}
 	remove := Seen{Step: "cri.RemoveContainer", At: w.at(30), Values: []any{"c1", "c1"}}
 	for i, by := range []*Probe{w.in, w.out} {

@@ -66,7 +66,7 @@ func (s *span) shown(side int) fieldBytes {
 
 // newSpan makes the span of a call. It is all that an event costs in memory.
 func newSpan(step *stepInfo) *span {
-	if !step.keeps || len(step.enterNames) == 0 {
+	if !step.keepsFields() || len(step.enterNames) == 0 {
 		return &span{step: step, late: step.late}
 	}
 	r := &roomySpan{span: span{step: step, late: step.late}}

@@ -28,7 +28,7 @@ type Stated struct {
 func (p *Probe) BeginStated(seen Stated) *Call {
 	a := p.agent
 	step := a.stepNamed(seen.Step)
-	if step == nil || !step.reach[p.index].sees || seen.Pod.UID == "" {
+	if step == nil || !step.reach(p.index).sees() || seen.Pod.UID == "" {
 		return nil
 	}
 	s := newSpan(step)
@@ -45,7 +45,7 @@ func (p *Probe) BeginStated(seen Stated) *Call {
 	case seen.BeginUnseen:
 		s.one.emitted.Store(true)
 		s.one.parent = a.parentID(s, s.one.pod)
-	case step.shared && a.sights.match(s):
+	case step.seers.shared.Load() && a.sights.match(s):
 		a.putSight(s, enter, &ending{wall: s.wall, mono: s.start}, s.fields())
 	default:
 		a.beginCall(s)

@@ -125,13 +125,10 @@ func (s *Session) host(c *probes.Catalogue) error {
 	for _, k := range s.o.Probes {
 		s.target.hosted = append(s.target.hosted, k.Name)
 	}
-	can := make([]probes.Abilities, len(s.o.Probes))
-	for i, k := range s.o.Probes {
-		can[i] = k.Abilities(c, s.target)
-	}
+	can := s.abilities(c)
 	var leftOut []agent.LeftOut
-	for _, l := range s.o.LeftOut {
-		leftOut = append(leftOut, agent.LeftOut{Can: l.abilities(c, s.target), Why: l.Why})
+	for i, l := range s.o.LeftOut {
+		leftOut = append(leftOut, agent.LeftOut{Can: can[len(s.o.Probes)+i], Why: l.Why})
 	}
 	l, err := server.Listen(s.o.Socket)
 	if err != nil {
@@ -139,7 +136,7 @@ func (s *Session) host(c *probes.Catalogue) error {
 	}
 	s.agent, err = agent.New(c, agent.Options{
 		Version: version.Own(), KubeletVersion: s.target.Kubelet.Version, Node: s.target.Kubelet.Node,
-		Probes: can, LeftOut: leftOut, Starting: true, ReadOnly: s.o.ReadOnly,
+		Probes: can[:len(s.o.Probes)], LeftOut: leftOut, Starting: true, ReadOnly: s.o.ReadOnly,
 	})
 	if err != nil {
 		return errors.Join(err, l.Close())
@@ -148,16 +145,28 @@ func (s *Session) host(c *probes.Catalogue) error {
 		s.agent.Close()
 		return errors.Join(err, l.Close())
 	}
+	s.target.found = func(k *kubelets.Kubelet) { s.agent.SetKubelet(k.Version) }
 	s.server = agent.Serve(s.agent, l, s.access())
 	s.life, s.unfollow = context.WithCancel(context.Background())
 	if s.o.Kubelet.PID != 0 {
 		s.following.Go(func() { s.target.follow(s.life) })
 	}
 	if s.scrape != nil {
-		s.target.metrics = metrics.New(metrics.Source{Agent: s.agent, Kubelet: s.target.Kubelet.Version, Since: time.Now()})
+		s.target.metrics = metrics.New(metrics.Source{Agent: s.agent, Since: time.Now()})
 		s.scrape.Serve(s.target.metrics)
 	}
 	return nil
+}
+
+// abilities returns what all probes can do with the present kubelet; those that are left out come last.
+func (s *Session) abilities(c *probes.Catalogue) (out []probes.Abilities) {
+	for _, k := range s.o.Probes {
+		out = append(out, k.Abilities(c, s.target))
+	}
+	for _, l := range s.o.LeftOut {
+		out = append(out, l.abilities(c, s.target))
+	}
+	return out
 }
 
 // startProbes makes the probes and starts them, all at once. It fails if all of them fail.

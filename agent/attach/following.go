@@ -58,7 +58,9 @@ func (f *following) Start(ctx context.Context, h *Host) error {
 func (f *following) begin(ctx context.Context) (err error) {
 	f.since = f.target.life()
 	if f.now == nil {
-		if f.now, err = f.make(f.target); err != nil {
+		f.now, err = f.make(f.target)
+		f.host.renew()
+		if err != nil {
 			return err
 		}
 	}

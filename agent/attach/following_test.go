@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe"
@@ -96,6 +98,7 @@ func TestFollowing(t *testing.T) {
 func follow(t *testing.T, last bool) {
 	first, one := playedKubelet(t)
 	_, two := playedKubelet(t)
+	one.Version, two.Version = "v1.30.0", "v1.36.0"
 	var log lines
 	var refuse atomic.Int32
 	there := make(chan struct{})
@@ -117,12 +120,14 @@ func follow(t *testing.T, last bool) {
 		}
 		return f, err
 	})}
+	o.Probes[0].Abilities = ofVersion
 	s, err := Start(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Stop(context.WithoutCancel(t.Context())) //nolint:errcheck // it is for a test that has failed
 	untilState(t, s, agentpb.ProbeState_PROBE_RUNNING)
+	reportsVersion(t, s, one.Version)
 	_ = first.Process.Kill()
 	if last {
 		untilState(t, s, agentpb.ProbeState_PROBE_FAILED)
@@ -134,6 +139,7 @@ func follow(t *testing.T, last bool) {
 	refuse.Store(2)
 	close(there)
 	untilState(t, s, agentpb.ProbeState_PROBE_RUNNING)
+	reportsVersion(t, s, two.Version)
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
 	}
@@ -145,6 +151,31 @@ func follow(t *testing.T, last bool) {
 	}
 	if !log.has(fmt.Sprintf("over %d", one.PID)) {
 		t.Error("what the probe of the first kubelet began goes on")
+	}
+}
+
+// ofVersion returns the abilities of a probe that sees another step in each version of the kubelet.
+func ofVersion(c *probes.Catalogue, t *Target) probes.Abilities {
+	step := map[string]string{"v1.30.0": "sync.pod", "v1.36.0": "rt.sync"}[t.current().Version]
+	return probes.Abilities{Probe: "uprobe", Steps: map[string]probes.Ability{step: probes.Everything()}}
+}
+
+// reportsVersion checks that the agent states the version of the present kubelet, and what can be seen in that.
+func reportsVersion(t *testing.T, s *Session, version string) {
+	t.Helper()
+	c, err := client.Dial(t.Context(), s.o.Socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if got := c.About().GetKubeletVersion(); got != version {
+		t.Errorf("the kubelet's version is %s, want %s", got, version)
+	}
+	for _, st := range c.About().GetSteps() {
+		seen := slices.ContainsFunc(st.GetAbilities(), wire.Sees)
+		if want := ofVersion(nil, s.target).Steps[st.GetName()].Entry; seen != want {
+			t.Errorf("kubelet %s: %s is seen: %v, want %v", version, st.GetName(), seen, want)
+		}
 	}
 }
 

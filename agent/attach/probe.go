@@ -139,6 +139,13 @@ func (h *Host) leaveOut(err error) {
 	h.session.printf("the %s probe sees nothing: %v", h.name, err)
 }
 
+// renew finds out what the probes can do with the present kubelet: it may be of another version than the one before.
+func (h *Host) renew() {
+	if c, err := probes.Load(); err == nil {
+		h.Agent.SetAbilities(h.session.abilities(c))
+	}
+}
+
 // Note puts a text into the node's story, and writes it to the person at the terminal. The error may be nil.
 func (h *Host) Note(text string, err error) { h.session.note(text, err) }
 

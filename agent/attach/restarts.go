@@ -92,10 +92,11 @@ func (t *Target) follow(ctx context.Context) {
 		t.lives.mu.Lock()
 		t.lives.now = newLife(next)
 		t.lives.mu.Unlock()
+		t.found(next)
 		close(l.next)
 		text := fmt.Sprintf("the kubelet runs again, as process %d", next.PID)
 		if next.Version != l.kubelet.Version {
-			text += fmt.Sprintf(", of version %s: it was %s. podstep has listed what can be seen in the one before; attach again for a new list", next.Version, l.kubelet.Version)
+			text += fmt.Sprintf(", of version %s: it was %s", next.Version, l.kubelet.Version)
 		}
 		t.note(text, nil)
 	}

@@ -22,7 +22,8 @@ type Target struct {
 	Kubelet kubelets.Kubelet
 
 	note  func(text string, err error)
-	state string // the directory of the state of takeovers
+	found func(*kubelets.Kubelet) // is called with each kubelet after the first
+	state string                  // the directory of the state of takeovers
 	tier  int
 	// allowHolds: pods may be held inside the kubelet.
 	allowHolds bool

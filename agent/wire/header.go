@@ -29,6 +29,11 @@ type Header struct {
 	ErrorText []byte
 }
 
+// ReportsState reports whether the event says how a probe fares. What the probe can do may have changed, too.
+func (h *Header) ReportsState() bool {
+	return h.Kind == agentpb.Kind_NOTE && h.Step == 0 && h.Probe > 0
+}
+
 var errVarint = errors.New("read event: a number is cut short or too long")
 
 // ReadHeader reads an event's header. It reads whatever proto.Unmarshal reads, to the same values. It differs only in

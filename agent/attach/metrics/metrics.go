@@ -18,8 +18,6 @@ import (
 // Source has what the metrics read when somebody scrapes.
 type Source struct {
 	Agent *agent.Agent
-	// Kubelet is the version of the kubelet.
-	Kubelet string
 	// Since is when podstep attached.
 	Since time.Time
 }
@@ -104,7 +102,7 @@ func (m *Metrics) Describe(to chan<- *prometheus.Desc) {
 func (m *Metrics) Collect(to chan<- prometheus.Metric) {
 	m.collectCounts(to)
 	m.collectAgent(to)
-	gauge(to, info, 1, version.Own(), m.source.Kubelet)
+	gauge(to, info, 1, version.Own(), m.source.Agent.Kubelet())
 	gauge(to, since, seconds(m.source.Since))
 }
 

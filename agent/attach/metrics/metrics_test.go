@@ -58,7 +58,7 @@ func TestScrape(t *testing.T) {
 	a := newAgent(t)
 	at := time.Unix(1000, 0)
 	beat := time.Now().Truncate(time.Second)
-	m := New(Source{Agent: a, Kubelet: "v1.2.3", Since: at})
+	m := New(Source{Agent: a, Since: at})
 	s.Serve(m)
 	counts := &relayproc.Counts{Methods: map[string]*relayproc.MethodCounts{"": {}}, Heartbeat: clock.Of(clock.Stated(beat))}
 	run := &relayproc.MethodCounts{Direct: relayproc.Histogram{Counts: make([]uint64, len(relayproc.DirectBounds)+1), Sum: time.Second}}

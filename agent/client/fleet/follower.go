@@ -10,6 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/client/stream"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // timing is how long a follower waits for what.
@@ -115,14 +116,16 @@ type reading struct {
 	asking  bool      // a question is under way
 	asked   time.Time // when the last one was begun
 	changed bool      // something has happened since
+	stale   bool      // what the agent states about itself may have changed
 	read    int       // the bytes of this second
 	flooded bool      // they have been more than the budget
 }
 
-// answer is what the agent has answered to a question for its pods.
+// answer is what the agent has answered to a question for its pods, and for what it states about itself.
 type answer struct {
-	pods []*agentpb.PodState
-	err  error
+	pods  []*agentpb.PodState
+	about *agentpb.InfoResponse // nil: as before
+	err   error
 }
 
 func (r *reading) run(ctx context.Context, c *client.Reader) error {
@@ -149,7 +152,12 @@ func (r *reading) run(ctx context.Context, c *client.Reader) error {
 				return a.err
 			}
 			r.asking = false
-			r.update(func(s *Status) { s.Pods, s.At = a.pods, time.Now() })
+			r.update(func(s *Status) {
+				s.Pods, s.At = a.pods, time.Now()
+				if a.about != nil {
+					s.About = a.about
+				}
+			})
 		case <-second.C:
 			r.endSecond()
 		case <-tick.C:
@@ -165,6 +173,9 @@ func (r *reading) take(b *agentpb.Batch) {
 	size := 0
 	for _, raw := range b.GetEvents() {
 		size += len(raw)
+		if h, err := wire.ReadHeader(raw); err == nil && h.ReportsState() {
+			r.stale = true
+		}
 	}
 	r.read += size
 	r.changed = r.changed || len(b.GetEvents()) > 0
@@ -191,9 +202,16 @@ func (r *reading) ask(ctx context.Context, c *client.Reader) {
 	if r.asking || !r.changed && time.Since(r.asked) < r.atLeast {
 		return
 	}
-	r.asking, r.changed, r.asked = true, false, time.Now()
+	about := r.stale
+	r.asking, r.changed, r.stale, r.asked = true, false, false, time.Now()
 	go func() {
-		pods, err := r.pods(ctx, c)
-		r.answers <- answer{pods, err}
+		var a answer
+		if a.pods, a.err = r.pods(ctx, c); a.err == nil && about {
+			a.err = r.node.limit(ctx, r.answer, func(ctx context.Context) (err error) {
+				a.about, err = c.Info(ctx, &agentpb.InfoRequest{})
+				return err
+			})
+		}
+		r.answers <- a
 	}()
 }

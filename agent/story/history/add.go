@@ -129,7 +129,7 @@ func (h *History) setShift(e *Epoch, head *wire.Header) {
 // track begins or ends the span that the event is about.
 func (h *History) track(p *Pod, r *Record) {
 	if r.Header.Span == 0 {
-		if r.Header.Kind == agentpb.Kind_NOTE && r.Header.Step == 0 && r.Header.Probe > 0 {
+		if r.Header.ReportsState() {
 			r.Epoch.noteState(r)
 		}
 		return
