@@ -51,6 +51,10 @@ func (m *Model) takeNews(msg newsMsg) tea.Cmd {
 	if n.CaughtUp {
 		m.state.Loaded()
 	}
+	if n.Renewed != nil {
+		m.info = n.Renewed
+		m.state.SetInfo(n.Renewed)
+	}
 	m.caughtUp = m.caughtUp || n.CaughtUp
 	m.goToPod()
 	if n.Poll != nil {

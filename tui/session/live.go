@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
@@ -39,6 +40,8 @@ type live struct {
 	mu    sync.Mutex
 	conn  *client.Client // nil while podstep is not connected
 	order *order         // of conn
+	// stale: what the agent states about itself may have changed since it was asked.
+	stale atomic.Bool
 }
 
 // NewLive opens a session with the agent that c is connected to. The session owns the connection, and makes new ones
@@ -154,8 +157,11 @@ func (l *live) follow(ctx context.Context, w *client.Watch, o *order) error {
 		if err := l.news.put(ctx, n); err != nil {
 			return err
 		}
-		if len(n.marks) > 0 {
-			l.Poll() // the list of holds has changed
+		if n.probes {
+			l.stale.Store(true)
+		}
+		if len(n.marks) > 0 || n.probes {
+			l.Poll() // the list of holds has changed, or what the agent states about itself
 		}
 	}
 }
@@ -176,7 +182,7 @@ func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {
 			return l.errSilent()
 		}
 		if err == nil {
-			err = l.news.put(ctx, News{order: o, Poll: p})
+			err = l.news.put(ctx, News{order: o, Poll: p, Renewed: l.renew(ctx, c)})
 		}
 		select {
 		case <-t.C:
@@ -185,6 +191,22 @@ func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {
 			return err
 		}
 	}
+}
+
+// renew asks the agent again what it states about itself, if that may have changed. It returns nil if it has not, or if the
+// agent does not answer: the next poll asks again.
+func (l *live) renew(ctx context.Context, c *client.Client) *agentpb.InfoResponse {
+	if !l.stale.Swap(false) {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, l.silence)
+	defer cancel()
+	info, err := c.Info(ctx, &agentpb.InfoRequest{})
+	if err != nil {
+		l.stale.Store(true)
+		return nil
+	}
+	return info
 }
 
 // poll asks for the parts that the agent does not stream, and fails if the agent does not answer. It leaves out what

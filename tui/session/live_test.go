@@ -3,13 +3,16 @@ package session
 import (
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/agenttest"
@@ -353,5 +356,38 @@ func waitForEvent(t *testing.T, file string) {
 		if t.Context().Err() != nil {
 			t.Fatal("nothing was recorded")
 		}
+	}
+}
+
+// replaced is an agent whose kubelet is replaced by one of another version after podstep has asked for it.
+type replaced struct {
+	*agent
+	asked atomic.Int32
+}
+
+func (a *replaced) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	out := proto.CloneOf(a.About)
+	out.KubeletVersion = fmt.Sprintf("v1.%d.0", 30+a.asked.Add(1))
+	return out, nil
+}
+
+// TestLiveRenewed: when the agent states how a probe fares, the session asks what it can see now.
+func TestLiveRenewed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	a := &replaced{agent: newAgent(1)}
+	a.event = eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_NOTE, Probe: 1})
+	agenttest.Serve(t, a, path)
+	l := open(t, path)
+	first := until(t, l, func(n News) bool { return n.Info != nil })
+	renewed := first.Renewed
+	if renewed == nil {
+		renewed = until(t, l, func(n News) bool { return n.Renewed != nil }).Renewed
+	}
+	if first.Info.KubeletVersion != "v1.31.0" || renewed.KubeletVersion != "v1.32.0" {
+		t.Errorf("the kubelet's version is %s, then %s", first.Info.KubeletVersion, renewed.KubeletVersion)
+	}
+	until(t, l, func(n News) bool { return n.Poll != nil })
+	if n := a.asked.Load(); n != 2 {
+		t.Errorf("it has asked %d times", n)
 	}
 }

@@ -81,6 +81,7 @@ func (o *order) ofBatch(b *agentpb.Batch) News {
 		if h.Kind == agentpb.Kind_HOLD || h.Kind == agentpb.Kind_RELEASE {
 			n.marks = append(n.marks, mark{h.Kind, h.Seq, holdCall{h.Pod, h.Span}})
 		}
+		n.probes = n.probes || h.ReportsState()
 	}
 	return n
 }

@@ -83,6 +83,9 @@ func (q *queue) add(n News, size int) {
 	if n.Poll != nil {
 		last.Poll = n.Poll
 	}
+	if n.Renewed != nil {
+		last.Renewed = n.Renewed
+	}
 }
 
 // isOfAnother reports whether n is from another connection than the news before.

@@ -30,7 +30,10 @@ type Session interface {
 type News struct {
 	// Info is set when podstep has reached an agent, the first one or another. The rest of this News, and later
 	// News, is from that agent.
-	Info    *agentpb.InfoResponse
+	Info *agentpb.InfoResponse
+	// Renewed is what the same agent states about itself now: the kubelet may be another one, and the probes may see
+	// other steps.
+	Renewed *agentpb.InfoResponse
 	Link    *LinkNews
 	Batches []*agentpb.Batch
 	// CaughtUp: the events from before podstep connected have come.
@@ -43,11 +46,12 @@ type News struct {
 	Fault error
 
 	// order belongs to the connection. seq and marks tell it about the batches. granted says that it knows of
-	// another hold.
+	// another hold. probes: the batches say how a probe fares.
 	order   *order
 	seq     uint64
 	marks   []mark
 	granted bool
+	probes  bool
 }
 
 // LinkNews says how the session is connected.
