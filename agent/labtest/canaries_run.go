@@ -110,8 +110,8 @@ func (c *Canaries) bundles(tb testing.TB, l *Lab) {
 	}
 }
 
-// exports checks the output of commands for a trace: each form of export, and comparisons of each pod with each other
-// one, part by part.
+// exports checks the output of commands for a trace: each form of export, and comparisons of each pod with the
+// next one, part by part.
 func (c *Canaries) exports(tb testing.TB, l *Lab, trace string) {
 	tb.Helper()
 	for _, form := range []string{"perfetto", "otlp", "json", "folded"} { // pprof is compressed, and has the stacks of folded
@@ -123,13 +123,12 @@ func (c *Canaries) exports(tb testing.TB, l *Lab, trace string) {
 			}
 		}
 	}
-	for i, a := range c.Pods {
-		for _, b := range c.Pods[i+1:] {
-			for _, part := range []string{"creation", "termination", "all"} {
-				for _, more := range [][]string{nil, {"-o", "json"}} {
-					out, errors, _ := l.Podstep(append([]string{"compare", a.Name, b.Name, "--trace", trace, "--part", part}, more...)...)
-					c.Silent(tb, "podstep compare --part "+part, out+errors)
-				}
+	for i, p := range c.Pods {
+		next := c.Pods[(i+1)%len(c.Pods)]
+		for _, part := range []string{"creation", "termination", "all"} {
+			for _, more := range [][]string{nil, {"-o", "json"}} {
+				out, errors, _ := l.Podstep(append([]string{"compare", p.Name, next.Name, "--trace", trace, "--part", part}, more...)...)
+				c.Silent(tb, "podstep compare --part "+part, out+errors)
 			}
 		}
 	}
