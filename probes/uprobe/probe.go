@@ -252,5 +252,12 @@ func (p *Probe) Stop() error {
 	return err
 }
 
-// Steps returns how many steps the probe looks at.
-func (p *Probe) Steps() int { return len(p.plan.steps) }
+// Steps returns how many of the catalogue's steps the probe sees.
+func (p *Probe) Steps(c *probes.Catalogue) (n int) {
+	for _, can := range p.Abilities(c, Holds{}).Steps {
+		if can.Sees() {
+			n++
+		}
+	}
+	return n
+}

@@ -70,11 +70,12 @@ func (m *host) uprobeProbe(machine *uprobe.Machine, k *kubelets.Kubelet) Check {
 	if err != nil {
 		return warn("uprobe", words.Same(err.Error()), others)
 	}
-	p, err := uprobe.Read(c.In(k.Version), m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
+	c = c.In(k.Version)
+	p, err := uprobe.Read(c, m.path(filepath.Join("proc", strconv.Itoa(k.PID), "exe")), k.Version, 1)
 	if err != nil {
 		return warn("uprobe", words.With(words.Text("not possible: %s", "不可行：%s"), err.Error()), others)
 	}
-	text := words.With(words.Text("possible: podstep attach sees %d steps inside it", "可行：podstep attach 能看到它内部的 %d 个步骤"), p.Steps())
+	text := words.With(words.Text("possible: podstep attach sees %d steps inside it", "可行：podstep attach 能看到它内部的 %d 个步骤"), p.Steps(c))
 	remarks := append([]probes.Text{text}, machine.Remarks()...)
 	if other := p.OtherSource(); !other.IsZero() {
 		remarks = append(remarks, other.Text())
