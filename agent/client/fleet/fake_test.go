@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/agenttest"
@@ -23,6 +25,7 @@ type fakeAgent struct {
 	mu    sync.Mutex
 	state string // of its pod
 	asked int    // how often it was asked for its pods
+	next  string // the version of the kubelet that was started in place of the first; empty: none was
 
 	old    bool          // it knows neither Watch nor Pods
 	hangs  bool          // it answers the first question for its pods, and no other
@@ -34,6 +37,14 @@ func newAgent(node string, pid int64) *fakeAgent {
 	info := agenttest.Info()
 	info.Node, info.Pid = node, pid
 	return &fakeAgent{Agent: agenttest.Agent{About: info}, state: "running", news: make(chan struct{})}
+}
+
+func (f *fakeAgent) Info(context.Context, *agentpb.InfoRequest) (*agentpb.InfoResponse, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	out := proto.CloneOf(f.About)
+	out.KubeletVersion = cmp.Or(f.next, out.KubeletVersion)
+	return out, nil
 }
 
 func (f *fakeAgent) Pods(ctx context.Context, _ *agentpb.PodsRequest) (*agentpb.PodsResponse, error) {
@@ -64,6 +75,11 @@ func (f *fakeAgent) Watch(_ *agentpb.WatchRequest, s grpc.ServerStreamingServer[
 	for {
 		select {
 		case <-f.news:
+			f.mu.Lock()
+			if f.next != "" {
+				event = &agentpb.Event{Kind: agentpb.Kind_NOTE, Probe: 1}
+			}
+			f.mu.Unlock()
 			if err := s.Send(eventtest.Batch(event)); err != nil {
 				return err
 			}

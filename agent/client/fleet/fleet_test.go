@@ -101,6 +101,24 @@ func TestAnotherAgent(t *testing.T) {
 	}
 }
 
+// TestAnotherKubelet: a node whose kubelet is replaced by one of another version has that version.
+func TestAnotherKubelet(t *testing.T) {
+	a := newAgent("one", 1)
+	path := socketOf(t, "node")
+	agenttest.Serve(t, a, path)
+	f := follow([]Node{Socket("", path)}, short)
+	defer f.Close()
+	until(t, f, func(all []Status) bool { return all[0].State == Live })
+	a.mu.Lock()
+	a.next = "v1.99.0"
+	a.mu.Unlock()
+	a.become(t, "working")
+	all := until(t, f, func(all []Status) bool { return all[0].About.GetKubeletVersion() == "v1.99.0" })
+	if s := all[0]; s.Agents != 1 || s.State != Live {
+		t.Errorf("after the kubelet was replaced the node is %+v", s)
+	}
+}
+
 // TestFloodEnds: a node that has flooded is live again when it stops.
 func TestFloodEnds(t *testing.T) {
 	a := newAgent("one", 1)
