@@ -50,15 +50,16 @@ type Duplex[M any] struct {
 	// OnLost, if not nil, is called by Receive with how many messages of the other side found no room.
 	OnLost func(n int)
 
-	mu     sync.Mutex
-	wake   sync.Cond
-	queue  []frame[M]
-	bytes  int // of what was posted
-	now    bool
-	lost   int
-	closed bool
-	last   time.Time // when a beat last came, or this side began to wait after it had been busy for long
-	beats  uint64    // that came
+	mu    sync.Mutex
+	wake  sync.Cond
+	queue []frame[M]
+	// bytes of what was posted and is not written yet, and of that those that are being written.
+	bytes, writing int
+	now            bool
+	lost           int
+	closed         bool
+	last           time.Time // when a beat last came, or this side began to wait after it had been busy for long
+	beats          uint64    // that came
 }
 
 // frame is what goes over a link. One of its parts is set.
@@ -173,13 +174,15 @@ func (l *Duplex[M]) write() {
 func (l *Duplex[M]) nextBatch() (batch []frame[M], more bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.bytes -= l.writing // they are written
+	l.writing = 0
 	for len(l.queue) == 0 && !l.closed {
 		l.wake.Wait()
 	}
 	if !l.now && !l.closed {
 		l.awaitPause()
 	}
-	batch, l.queue, l.bytes, l.now = l.queue, nil, 0, false
+	batch, l.queue, l.writing, l.now = l.queue, nil, l.bytes, false
 	if l.lost > 0 {
 		batch = append(batch, frame[M]{Lost: l.lost})
 		l.lost = 0

@@ -26,7 +26,7 @@ import (
 func newAgent(t *testing.T) *agent.Agent {
 	t.Helper()
 	c := probes.MustLoad()
-	a, err := agent.New(c, agent.Options{Probes: []probes.Abilities{cri.Abilities(c)}})
+	a, err := agent.New(c, agent.Options{KubeletVersion: "v1.2.3", Probes: []probes.Abilities{cri.Abilities(c)}})
 	if err != nil {
 		t.Fatal(err)
 	}
