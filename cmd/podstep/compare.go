@@ -36,7 +36,7 @@ func (f *compareFlags) which() compare.Part { return compare.PartNamed(f.part.va
 func (a *app) compare() *cobra.Command {
 	flags := compareFlags{part: choice{value: compare.Creation.String(), of: compare.Parts}}
 	cmd := &cobra.Command{
-		Use:   "compare A B [-n NAMESPACE] [--part creation|termination|all] [--trace FILE [--trace FILE]] [-o json] [flags]",
+		Use:   "compare A B [-n NAMESPACE] [--part creation|termination|all] [--trace FILE [--trace FILE]] [--since TIME] [-o json] [flags]",
 		Short: "Lay the creation, or the termination, of two pods side by side",
 		Long: `Compares how two pods were created: where the time went in each, which steps only
 one of them has, and the first place where they part. With --part termination it
@@ -48,10 +48,12 @@ the worker waits for, such as the pull of an image. The time of a hold counts fo
 no step. So the lines add up to the time of the part.
 
 Both pods are those of the agent, or of a recorded trace; of two traces, A is looked
-for in the first and B in the second.`,
+for in the first and B in the second. With --since or --until and no FILE they are
+those that the agent has recorded, if podstep attach --record-dir records there.`,
 		Example: `  podstep compare web web2
   podstep compare web web2 --trace node.podstep
   podstep compare web web2 --part termination
+  podstep compare web-1 web-2 --since 2h
   podstep compare web web --trace good.podstep --trace slow.podstep
   podstep compare web web2 -o json | jq '.times[0]'`,
 		Args:              twoPods,
@@ -97,15 +99,21 @@ func (a *app) comparison(ctx context.Context, args []string, flags *compareFlags
 	if len(flags.files) > 2 {
 		return nil, usagef("--trace is given %d times, and there are two pods; give it once or twice", len(flags.files))
 	}
+	if len(flags.files) == 0 && (flags.logs.given() || len(flags.logs.logs) > 0) {
+		return nil, usagef("--log, --node-year and --node-zone are about logs; name one with --trace FILE")
+	}
 	var stories [2]*compare.Story
 	for i, arg := range args {
 		sel, err := flags.one(arg)
 		if err != nil {
 			return nil, err
 		}
-		if len(flags.files) == 0 {
+		switch {
+		case len(flags.files) == 0 && flags.logs.timed():
+			stories[i], err = a.storyOfRecord(ctx, flags.logs, sel, flags.which())
+		case len(flags.files) == 0:
 			stories[i], err = a.liveStory(ctx, sel, flags.which())
-		} else {
+		default:
 			stories[i], err = a.recordedStory(ctx, flags.files[min(i, len(flags.files)-1)], &flags.logs, sel, flags.which())
 		}
 		if err != nil {
@@ -142,6 +150,15 @@ func (a *app) liveStory(ctx context.Context, sel *agentpb.PodSelector, part comp
 	return answers[i].Value, nil
 }
 
+// storyOfRecord reads a pod's story from what the agent of its node has recorded.
+func (a *app) storyOfRecord(ctx context.Context, logs logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
+	names, err := logs.fromRecord(ctx, a, sel, true)
+	if err != nil {
+		return nil, err
+	}
+	return a.recordedStory(ctx, names[0], &logs, sel, part)
+}
+
 // storyOf reads a pod's story from an agent.
 func storyOf(ctx context.Context, c *client.Reader, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
 	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: sel, History: true, OnlyHistory: true})
@@ -164,7 +181,7 @@ func (s watchSource) Next() (*agentpb.Batch, error) {
 }
 
 func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, sel *agentpb.PodSelector, part compare.Part) (*compare.Story, error) {
-	logs.past = pastChoice{pods: sel, context: true}
+	logs.past.pods, logs.past.context = sel, true
 	r, err := a.openLogs(ctx, logs, path)
 	if err != nil {
 		return nil, openError(err)
@@ -174,7 +191,7 @@ func (a *app) recordedStory(ctx context.Context, path string, logs *logFlags, se
 	var fault *trace.Fault
 	switch {
 	case errors.Is(err, compare.ErrNoPod):
-		return nil, fmt.Errorf("%s: %w; podstep replay %s shows what it has", path, err, path)
+		return nil, fmt.Errorf("%s: %w; %s", path, err, logs.showsWhat(path))
 	case s != nil && errors.As(err, &fault):
 		a.printf("podstep: %s: %s", path, fault)
 		return s, nil

@@ -121,7 +121,7 @@ func (a *app) exportTrace(ctx context.Context, path, pod string, flags *exportFl
 	}
 	about := &export.About{Info: r.Header().Info, Catalogue: catalogue}
 	if flags.otlp != "" {
-		return a.exportToCollector(ctx, path, r, sel, about, flags.otlp)
+		return a.exportToCollector(ctx, path, r, sel, about, flags)
 	}
 	return a.exportToFile(ctx, path, r, sel, about, flags)
 }
@@ -167,7 +167,7 @@ func (a *app) exportToFile(ctx context.Context, path string, r trace.Recording, 
 		return err
 	}
 	if feed.Events() == 0 && err == nil {
-		return noEvents(path, sel)
+		return noEvents(&flags.logs, path, sel)
 	}
 	if committing := f.Commit(); committing != nil {
 		return existsError(committing)
@@ -176,8 +176,8 @@ func (a *app) exportToFile(ctx context.Context, path string, r trace.Recording, 
 	return err
 }
 
-func (a *app) exportToCollector(ctx context.Context, path string, r trace.Recording, sel *agentpb.PodSelector, about *export.About, endpoint string) error {
-	c, err := collector.Dial(ctx, endpoint, os.Getenv)
+func (a *app) exportToCollector(ctx context.Context, path string, r trace.Recording, sel *agentpb.PodSelector, about *export.About, flags *exportFlags) error {
+	c, err := collector.Dial(ctx, flags.otlp, os.Getenv)
 	if err != nil {
 		return collectorError(err)
 	}
@@ -187,7 +187,7 @@ func (a *app) exportToCollector(ctx context.Context, path string, r trace.Record
 		return err
 	}
 	if feed.Events() == 0 {
-		return noEvents(path, sel)
+		return noEvents(&flags.logs, path, sel)
 	}
 	a.printf("%s", c.Summary())
 	return c.Err()
@@ -214,8 +214,8 @@ func sameFile(a, b string) bool {
 	return err == nil && otherErr == nil && os.SameFile(one, other)
 }
 
-func noEvents(path string, sel *agentpb.PodSelector) error {
-	return fmt.Errorf("%s has no events of %s; podstep replay %s shows what it has", path, sel.Written(), path)
+func noEvents(logs *logFlags, path string, sel *agentpb.PodSelector) error {
+	return fmt.Errorf("%s has no events of %s; %s", path, sel.Written(), logs.showsWhat(path))
 }
 
 // existsError adds what to do about a file that is there already.

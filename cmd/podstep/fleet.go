@@ -176,7 +176,7 @@ func onlyOne[T any](answers []fleet.Answer[T], sel *agentpb.PodSelector, has fun
 	case len(silent) > 0:
 		return 0, fmt.Errorf("no node that answers has %s; %w", sel.Written(), errors.Join(silent...))
 	}
-	return 0, fmt.Errorf("no pod %s on the %d nodes; podstep pods shows all", sel.Written(), len(answers))
+	return 0, fmt.Errorf("no pod %s on the %d nodes; podstep pods shows all, and with --at TIME those of then", sel.Written(), len(answers))
 }
 
 // printUnanswered prints the errors of nodes that did not answer, and returns the error with which the command then ends.

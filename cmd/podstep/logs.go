@@ -49,6 +49,14 @@ func (f *logFlags) recorded() bool { return f.given() || f.timed() }
 // timed reports whether a flag chooses a time.
 func (f *logFlags) timed() bool { return f.since != "" || f.until != "" }
 
+// showsWhat says which command shows all that a recording has.
+func (f *logFlags) showsWhat(path string) string {
+	if f.past.node != "" {
+		return "podstep replay --since TIME shows what the agent of a node has recorded"
+	}
+	return "podstep replay " + path + " shows what it has"
+}
+
 // openLogs opens a trace file, a record directory, the story in a bundle, or logs.
 func (a *app) openLogs(ctx context.Context, f *logFlags, names ...string) (trace.Recording, error) {
 	o, err := f.options()

@@ -102,6 +102,9 @@ func TestPastOfAgents(t *testing.T) {
 		{"why crashloop", "DIR", "--at 2026-11-21T11:44:00Z"},
 		{"why -A -o json", "DIR", "--at 2026-11-21T11:44:00Z"},
 		{"export POD crashloop --to json", "FILE", "--since 2026-11-21T11:43:30Z"},
+		{"top -o json", "DIR", "--since 2026-11-21T11:43:30Z"},
+		{"top crashloop -o wide", "DIR", "--since 2026-11-21T11:43:30Z --until 2026-11-21T11:44:00Z"},
+		{"compare crashloop no-image -o json", "DIR", "--since 2026-11-21T11:00:00Z"},
 	} {
 		args := strings.Fields(c.of + " " + c.flags)
 		fromDir := append(args, "--trace", string(dir))
@@ -128,6 +131,11 @@ func TestPastOfAgents(t *testing.T) {
 		{"replay --since 2026-11-21T11:43:30Z crashloop --plain", exitDone, "default/crashloop"},
 		{"replay --since 2026-11-21T11:43:30Z --plain", exitUsage, "choose it with --node"},
 		{"trace crashloop --since 2026-11-21T11:43:30Z --for 1s --node one", exitDone, "rt.backoff"},
+		{"top --since 2026-11-21T11:43:30Z -o wide", exitDone, "NODE"},
+		{"top --since 2026-11-21T11:43:30Z --save x.json", exitUsage, "choose it with --node"},
+		{"compare crashloop no-image --since 2026-11-21T11:00:00Z", exitDone, "crashloop"},
+		{"compare crashloop nobody --since 2026-11-21T11:00:00Z", exitFailed, "no pod nobody on the 2 nodes"},
+		{"compare crashloop nobody --since 2026-11-21T11:00:00Z --node one", exitFailed, "podstep replay --since"},
 		{"trace crashloop --since 1h -w x.podstep", exitUsage, "podstep export --since"},
 	} {
 		got, code := printed(t, strings.Fields(c.args+" "+many))

@@ -39,7 +39,7 @@ func (a *app) top() *cobra.Command {
 		flags.sort.of = append(flags.sort.of, string(o))
 	}
 	cmd := &cobra.Command{
-		Use:   "top [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--sort p99|sum|count|max|errors] [--for DURATION] [--watch] [--trace FILE] [--save FILE [--force]] [--against FILE] [-o wide|json|yaml] [flags]",
+		Use:   "top [POD|GLOB] [-n NAMESPACE] [--step STEP|GLOB|stage:NAME]... [--filter FILTER] [--sort p99|sum|count|max|errors] [--for DURATION] [--watch] [--trace FILE] [--since TIME] [--save FILE [--force]] [--against FILE] [-o wide|json|yaml] [flags]",
 		Short: "How long the calls of each step take",
 		Long: `Shows for each step how many calls there were, how many of them failed, how long
 half of them (P50) and 99 in 100 of them (P99) took at most, how long the longest
@@ -52,6 +52,9 @@ with --watch it goes on and prints the table again each second, at a terminal in
 place. A call counts if --filter chooses its end. Time for which people held a call
 does not count. P50 and P99 are exact to 2 %.
 
+With --since or --until it counts what was recorded: in FILE, or by the agents, if
+podstep attach --record-dir records there.
+
 With --save podstep writes the durations to FILE, and with --against FILE it shows how
 they differ from those, the largest difference first: before and after a runtime is
 upgraded. A step is compared if there are 20 calls of it in both, its P99 if there
@@ -60,6 +63,7 @@ are 100.`,
   podstep top 'shop/*' --step 'cri.*' --sort sum
   podstep top --watch
   podstep top --trace node.podstep --filter err -o wide
+  podstep top --since 1h --all-nodes
   podstep top --no-history --for 10m --save before.json
   podstep top --no-history --for 10m --against before.json
   podstep top -o json | jq -r '.steps[] | select(.p99Ns > 1e9) | .step'`,
@@ -95,13 +99,21 @@ func (f *topFlags) add(cmd *cobra.Command) {
 
 func (f *topFlags) recorded() bool { return f.trace != "" || len(f.logs.logs) > 0 }
 
+// names returns the recordings that --trace names.
+func (f *topFlags) names() []string {
+	if f.trace == "" {
+		return nil
+	}
+	return []string{f.trace}
+}
+
 // check finds flags that do not go together.
 func (f *topFlags) check() error {
 	switch {
-	case f.recorded() && (f.for_.d > 0 || f.watch || f.noHistory):
-		return usagef("--for, --watch and --no-history are about an agent, and a recording is over; leave them out, or --trace and --log")
-	case f.logs.recorded() && !f.recorded():
-		return usagef("--node-year, --node-zone, --since and --until are about logs; name one with --trace FILE or --log FILE")
+	case (f.recorded() || f.logs.timed()) && (f.for_.d > 0 || f.watch || f.noHistory):
+		return usagef("--for, --watch and --no-history are about an agent, and a recording is over; leave them out, or --trace, --log, --since and --until")
+	case f.logs.given() && !f.recorded():
+		return usagef("--node-year and --node-zone are about logs; name one with --trace FILE or --log FILE")
 	case f.noHistory && f.for_.d == 0 && !f.watch:
 		return usagef("--no-history leaves nothing to count; say for how long to look with --for DURATION, or give --watch")
 	case f.force && f.save == "":
@@ -142,12 +154,14 @@ func (a *app) runTop(ctx context.Context, pods string, flags *topFlags) error {
 		defer save.Discard()
 	}
 	t := &topper{catalogue: catalogue, pods: sel, globs: globs, filter: &flags.filter.Filter}
-	if flags.recorded() {
-		err = a.topOfRecording(ctx, t, flags)
-	} else {
-		if a.several() {
-			return a.topOfNodes(ctx, t, p)
-		}
+	switch {
+	case flags.recorded():
+		err = a.topOfRecording(ctx, t, &flags.logs, flags.names()...)
+	case a.several():
+		return a.topOfNodes(ctx, t, p)
+	case flags.logs.timed():
+		err = a.topOfRecord(ctx, t, &flags.logs)
+	default:
 		err = a.topOfAgent(ctx, t, p)
 	}
 	if t.h == nil {

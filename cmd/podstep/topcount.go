@@ -125,13 +125,9 @@ func (t *topper) baseline() *spread.Baseline {
 }
 
 // topOfRecording counts the calls of a trace or of logs. If the recording is damaged, it counts those before that place.
-func (a *app) topOfRecording(ctx context.Context, t *topper, flags *topFlags) error {
-	var names []string
-	if flags.trace != "" {
-		names = append(names, flags.trace)
-	}
-	flags.logs.past = pastChoice{pods: t.pods}
-	r, err := a.openLogs(ctx, &flags.logs, names...)
+func (a *app) topOfRecording(ctx context.Context, t *topper, logs *logFlags, names ...string) error {
+	logs.past.pods = t.pods
+	r, err := a.openLogs(ctx, logs, names...)
 	if err != nil {
 		return openError(err)
 	}
@@ -144,14 +140,23 @@ func (a *app) topOfRecording(ctx context.Context, t *topper, flags *topFlags) er
 		case errors.Is(err, io.EOF):
 			return nil
 		case errors.As(err, &fault) && fault.Unfinished:
-			a.printf("podstep: %s: %s", nameOfLogs(append(names, flags.logs.logs...)), fault)
+			a.printf("podstep: %s: %s", nameOfLogs(append(names, logs.logs...)), fault)
 			return nil
 		case err != nil:
-			return a.endOfTrace(err, nameOfLogs(append(names, flags.logs.logs...)))
+			return a.endOfTrace(err, nameOfLogs(append(names, logs.logs...)))
 		}
 		t.add(b)
 	}
 	return ctx.Err()
+}
+
+// topOfRecord counts the calls that the agent of one node has recorded.
+func (a *app) topOfRecord(ctx context.Context, t *topper, logs *logFlags) error {
+	names, err := logs.fromRecord(ctx, a, t.pods, true)
+	if err != nil {
+		return err
+	}
+	return a.topOfRecording(ctx, t, logs, names...)
 }
 
 // topEvery is how often --watch prints the table.
