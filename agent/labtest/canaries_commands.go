@@ -12,7 +12,7 @@ var swept = map[string]struct {
 	why  string
 }{
 	"podstep pods":        {args: [][]string{{"pods"}, {"pods", "-o", "wide"}, {"pods", "-o", "json"}, {"pods", "-o", "yaml"}, {"pods", "--trace", "TRACE", "-o", "wide"}}},
-	"podstep trace":       {args: [][]string{{"trace", "POD", "--for", "1s"}, {"trace", "POD", "--for", "1s", "-o", "wide"}, {"trace", "--node-events", "--for", "1s", "-o", "json"}}},
+	"podstep trace":       {args: [][]string{{"trace", "default/*", "--for", "1s"}, {"trace", "default/*", "--for", "1s", "-o", "wide"}, {"trace", "--node-events", "--for", "1s", "-o", "json"}}},
 	"podstep replay":      {args: [][]string{{"replay", "TRACE", "--plain"}, {"replay", "TRACE", "--plain", "-o", "json"}}},
 	"podstep export":      {why: "exports runs it"},
 	"podstep compare":     {why: "exports runs it"},
