@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sort"
 	"strconv"
@@ -44,6 +45,7 @@ type breakpoint struct {
 	missed uint32  // pods that passed because there was no room for one more hold or snapshot
 	seq    uint64  // of the last event before it was set
 	found  []Found // the places that spec.at names; none for a breakpoint at steps
+	idle   bool    // it acts nowhere in the present kubelet; Agent.renewing guards it
 }
 
 // breakpoints is the table of the breakpoints.
@@ -119,35 +121,58 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		return nil, err
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel, steps: map[int]bool{}}
-	side, fails := b.side(), b.fails()
-	if fails && side == exit {
+	side := b.side()
+	if b.fails() && side == exit {
 		return nil, invalid(agentpb.Problem_FAIL_ON_EXIT, nil)
 	}
 	var why *agentpb.Problem
 	for _, id := range ids {
 		s := &a.steps[id]
-		switch {
-		case !a.sees(s) && s.hold[side] != probes.HoldNo:
-			why = a.whyNotSeen(s)
-		case !b.snaps() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
-			why = a.whyNoHold(s, side)
-		case !a.sees(s):
-			why = a.whyNotSeen(s)
-		case fails && !a.canFail(s):
-			why = a.whyNoFail(s)
-		case b.snaps() && s.Symbol == "":
-			why = problem(agentpb.Problem_NO_STACK, nil)
-		default:
-			b.steps[id] = true
+		if no := a.whyNotAt(s, b); no != nil {
+			why = no
+			b.refused = append(b.refused, &agentpb.Refused{Step: s.Name, Problem: no})
 			continue
 		}
-		b.refused = append(b.refused, &agentpb.Refused{Step: s.Name, Problem: why})
+		b.steps[id] = true
 	}
 	if len(b.steps) == 0 {
 		return nil, refusedFor(why, agentpb.Problem_NO_STEP_ALLOWS, args{"on": sideNames[side], "step": spec.GetStep()})
 	}
 	b.setLimits()
 	return b, nil
+}
+
+// whyNotAt returns why the breakpoint cannot act at a step with the present kubelet; nil: it can.
+func (a *Agent) whyNotAt(s *stepInfo, b *breakpoint) *agentpb.Problem {
+	side, fails := b.side(), b.fails()
+	switch {
+	case !a.sees(s) && s.hold[side] != probes.HoldNo:
+		return a.whyNotSeen(s)
+	case !b.snaps() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
+		return a.whyNoHold(s, side)
+	case !a.sees(s):
+		return a.whyNotSeen(s)
+	case fails && !a.canFail(s):
+		return a.whyNoFail(s)
+	case b.snaps() && s.Symbol == "":
+		return problem(agentpb.Problem_NO_STACK, nil)
+	}
+	return nil
+}
+
+// noteIdle notes which breakpoints act nowhere any more: the kubelet is another one than when they were added. The caller
+// holds renewing.
+func (a *Agent) noteIdle() {
+	for _, b := range a.points.list() {
+		was := b.idle
+		b.idle = len(b.steps) > 0
+		for id := range b.steps {
+			b.idle = b.idle && a.whyNotAt(&a.steps[id], b) != nil
+		}
+		if b.idle && !was {
+			a.Note(fmt.Sprintf("breakpoint %d, at %s, acts nowhere in this kubelet, %s; podstep steps --agent has the reasons", b.id, b.spec.GetStep(), a.Kubelet()))
+		}
+	}
 }
 
 // newBreakpointAt is newBreakpoint for a place of the kubelet's code that is no step.

@@ -104,4 +104,5 @@ func (a *Agent) SetAbilities(all []probes.Abilities) {
 		}
 	}
 	a.findSeers()
+	a.noteIdle()
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"maps"
 	"strings"
 	"testing"
@@ -20,6 +21,10 @@ func TestSetAbilities(t *testing.T) {
 	in.Steps = maps.Clone(in.Steps)
 	delete(in.Steps, "cri.StopContainer")
 	in.Steps["sync.pod"] = probes.Everything()
+	idle, err := w.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "cri.StopContainer", On: agentpb.On_ON_ENTER})
+	if err != nil {
+		t.Fatal(err)
+	}
 	w.SetKubelet("v1.99.0")
 	w.SetAbilities([]probes.Abilities{in})
 	after := w.info()
@@ -27,6 +32,11 @@ func TestSetAbilities(t *testing.T) {
 	if before.KubeletVersion == after.KubeletVersion || after.KubeletVersion != "v1.99.0" {
 		t.Errorf("the kubelet's version was %q and is %q", before.KubeletVersion, after.KubeletVersion)
 	}
+	w.SetAbilities([]probes.Abilities{{Probe: "cri"}}) // for a moment
+	if text := fmt.Sprint(w.nodeEvents()); !strings.Contains(text, fmt.Sprintf("breakpoint %d, at cri.StopContainer, acts nowhere in this kubelet, v1.99.0", idle.Id)) {
+		t.Errorf("no note says that the breakpoint acts nowhere: %s", text)
+	}
+	w.SetAbilities(inAndOut()[1:])
 	if s := w.stepNamed("sync.pod"); !w.canHold(s, enter) || w.rule(s, enter) == probes.HoldNo {
 		t.Error("no pod can be held at a step that can be held at now")
 	}
