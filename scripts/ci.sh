@@ -34,36 +34,38 @@ tests() { for part; do timed "$part" scripts/tests.sh "$part"; done; }
 # All other parts need the programs.
 timed build make build mishaps kubelet crictl dlv tools || exit 1
 
-# Where nothing was checked before, lint takes half an hour of a processor. It gets what the labs leave: a session of its own
-# may be nicer than others, and in it SCHED_IDLE is nicest.
-linting() {
-	timed lint setsid --wait sh -c '{ echo 19 >/proc/self/autogroup; } 2>/dev/null; exec chrt --idle 0 make lint'
+# nicely LEVEL COMMAND...: runs a command that leaves the processors to others. Processes of one session may count as one
+# (autogroup), so the command gets a session, with that level.
+nicely() {
+	setsid --wait sh -c '{ echo "$1" >/proc/self/autogroup; } 2>/dev/null; level=$1; shift; exec nice -n "$level" "$@"' sh "$@"
 }
 
 computing() {
-	timed test make test
-	timed test-install make test-install
-	timed cross make cross SYSTEMS=darwin-arm64
+	timed test nicely 10 make test
+	timed test-install nicely 10 make test-install
+	timed cross nicely 10 make cross SYSTEMS=darwin-arm64
 	timed test-cri make test-cri
 }
 
-# What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So few labs run beside
-# it: the first looks at what a lab leaves on the machine, and the second holds a pod for ten minutes.
-linting &
+# What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So labs come first, and
+# few run beside it: node-lab without another lab, since it looks at what a lab leaves on the machine, then a pod that is
+# held for ten minutes, and the longest lane. Where nothing was checked before, lint takes half an hour of a processor.
+timed lint nicely 19 chrt --idle 0 make lint &
 lint=$!
 computing &
 computing=$!
 tests node-lab
 tests node-hold &
 lanes=$!
+tests node-attach &
+lanes+=" $!"
 wait $computing
 
 # Labs often wait, so three run at once. Those that make pods come and go all the time are in one lane.
-tests sim-screen node-stuck node-probes node-screen &
+tests sim-screen node-stuck node-probes node-screen sim-lab &
 lanes+=" $!"
-tests node-delve sim-stuck sim-lab &
+tests node-delve sim-stuck node-kubelet &
 lanes+=" $!"
-tests node-attach node-kubelet
 wait $lanes
 
 # The soak judges the kubelet's memory and whether the node stays Ready, so no lab runs beside it.

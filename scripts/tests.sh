@@ -45,7 +45,7 @@ run() {
 	mkdir -p "$REPORTS"
 	(cd "$module" && exec "$tools/gotestsum" --format standard-quiet --rerun-fails=2 --rerun-fails-max-failures=3 --rerun-fails-run-root-test \
 		--jsonfile-timing-events "$REPORTS/$name.json" --rerun-fails-report "$REPORTS/$name.again" --packages "$packages" \
-		-- -vet=off -count=1 -tags "$tag,$TAGS" -timeout 40m -p 1 $flags)
+		-- -vet=off -count=1 -tags "$tag,$TAGS" -timeout 60m -p 1 $flags)
 }
 
 [ $# -gt 0 ] || { parts; exit 0; }

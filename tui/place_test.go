@@ -162,17 +162,17 @@ func leave(term *tuitest.Terminal) {
 	term.Press("y")
 }
 
-// pressHold presses H and, where the node is not only for one person, answers the question with y.
-func (p *place) pressHold(question, done string) {
+// pressHold presses H and, where the node is not only for one person, answers the question with y. The pod may come to a
+// step by itself at once, so that nobody sees the screen wait for it.
+func (p *place) pressHold(question, waits string) {
 	p.t.Helper()
+	done := func(screen string) bool { return strings.Contains(screen, waits) || strings.Contains(screen, "HELD") }
 	p.Press("H")
-	p.UntilThat(question+" or "+done, func(screen string) bool {
-		return strings.Contains(screen, question) || strings.Contains(screen, done)
-	})
+	p.UntilThat(question+" or "+waits, func(screen string) bool { return strings.Contains(screen, question) || done(screen) })
 	if strings.Contains(p.Screen(), question) {
 		p.Press("y")
 	}
-	p.Until(done)
+	p.UntilThat(waits+" or a hold", done)
 }
 
 // choose selects a pod in the palette.
