@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"fmt"
 	"sync/atomic"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -105,4 +107,37 @@ func (a *Agent) SetAbilities(all []probes.Abilities) {
 	}
 	a.findSeers()
 	a.noteIdle()
+}
+
+// whyNotAt returns why the breakpoint cannot act at a step with the present kubelet; nil: it can.
+func (a *Agent) whyNotAt(s *stepInfo, b *breakpoint) *agentpb.Problem {
+	side, fails := b.side(), b.fails()
+	switch {
+	case !a.sees(s) && s.hold[side] != probes.HoldNo:
+		return a.whyNotSeen(s)
+	case !b.snaps() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
+		return a.whyNoHold(s, side)
+	case !a.sees(s):
+		return a.whyNotSeen(s)
+	case fails && !a.canFail(s):
+		return a.whyNoFail(s)
+	case b.snaps() && s.Symbol == "":
+		return problem(agentpb.Problem_NO_STACK, nil)
+	}
+	return nil
+}
+
+// noteIdle notes which breakpoints act nowhere any more: the kubelet is another one than when they were added. The caller
+// holds renewing.
+func (a *Agent) noteIdle() {
+	for _, b := range a.points.list() {
+		was := b.idle
+		b.idle = len(b.steps) > 0
+		for id := range b.steps {
+			b.idle = b.idle && a.whyNotAt(&a.steps[id], b) != nil
+		}
+		if b.idle && !was {
+			a.Note(fmt.Sprintf("breakpoint %d, at %s, acts nowhere in this kubelet, %s; podstep steps --agent has the reasons", b.id, b.spec.GetStep(), a.Kubelet()))
+		}
+	}
 }
