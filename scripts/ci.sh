@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof: first what computes, then three lanes of labs. Lint gets what they leave of the
-# processors. The output of a part is printed when the part ends. At the end the script prints the time of each part, the
+# CI: runs all parts of the proof: first what computes beside few labs, then three lanes of labs. Lint gets what they leave
+# of the processors. The output of a part is printed when the part ends. At the end the script prints the time of each part, the
 # slowest tests, and each test that needed a second run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -47,8 +47,8 @@ computing() {
 	timed test-cri make test-cri
 }
 
-# What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So labs come first, and
-# few run beside it: node-lab without another lab, since it looks at what a lab leaves on the machine, then a pod that is
+# What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So it is nicer than the
+# labs, and few run beside it: node-lab without another lab, since it looks at what a lab leaves on the machine, then a pod that is
 # held for ten minutes, and the longest lane. Where nothing was checked before, lint takes half an hour of a processor.
 timed lint nicely 19 chrt --idle 0 make lint &
 lint=$!
@@ -61,7 +61,7 @@ tests node-attach &
 lanes+=" $!"
 wait $computing
 
-# Labs often wait, so three run at once. Those that make pods come and go all the time are in one lane.
+# Labs often wait, so three run at once.
 tests sim-screen node-stuck node-probes node-screen sim-lab &
 lanes+=" $!"
 tests node-delve sim-stuck node-kubelet &

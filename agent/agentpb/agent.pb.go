@@ -1232,7 +1232,7 @@ type Event struct {
 	// duration is that of the step on EXIT, and that of the hold on RELEASE, in nanoseconds.
 	Duration int64 `protobuf:"varint,13,opt,name=duration,proto3" json:"duration,omitempty"`
 	// probe is the index in InfoResponse.probes, plus one, of the probe that saw this. Zero: the first probe whose
-	// Step.abilities see the step; for an event of no step, the first probe.
+	// Step.abilities see the step, in each answer to Info; for an event of no step, the first probe.
 	//
 	// A NOTE with a probe is one of two things. With a span, it says that the probe has seen a call which another
 	// probe has seen already. The field "on" says whether the probe saw the call begin (enter) or end (exit).

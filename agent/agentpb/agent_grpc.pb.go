@@ -43,8 +43,9 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 type AgentClient interface {
-	// Info says what the agent is and can do. The answer does not change while the agent runs, except for the
-	// states of its probes.
+	// Info says what the agent is and can do. While the agent runs, the states of its probes change and, when the kubelet is
+	// replaced by another one, its version and what the probes can do. An event that says how a probe fares (see
+	// Event.probe) comes after what the probes can do has changed. Probes and steps keep their numbers.
 	Info(ctx context.Context, in *InfoRequest, opts ...grpc.CallOption) (*InfoResponse, error)
 	// Watch streams events: first, if asked for, those that the flight recorder remembers, then those that happen.
 	// In between no event is lost or sent twice.
@@ -272,8 +273,9 @@ type Agent_ReadSegmentClient = grpc.ServerStreamingClient[SegmentBytes]
 // All implementations must embed UnimplementedAgentServer
 // for forward compatibility.
 type AgentServer interface {
-	// Info says what the agent is and can do. The answer does not change while the agent runs, except for the
-	// states of its probes.
+	// Info says what the agent is and can do. While the agent runs, the states of its probes change and, when the kubelet is
+	// replaced by another one, its version and what the probes can do. An event that says how a probe fares (see
+	// Event.probe) comes after what the probes can do has changed. Probes and steps keep their numbers.
 	Info(context.Context, *InfoRequest) (*InfoResponse, error)
 	// Watch streams events: first, if asked for, those that the flight recorder remembers, then those that happen.
 	// In between no event is lost or sent twice.
