@@ -23,10 +23,14 @@ func newReach(can probes.Ability) (out reach) {
 		return 0
 	}
 	out = reachSees
-	for bit, is := range map[reach]bool{reachHoldsEnter: can.HoldEnter, reachHoldsExit: can.HoldExit, reachFails: can.Fail} {
-		if is {
-			out |= bit
-		}
+	if can.HoldEnter {
+		out |= reachHoldsEnter
+	}
+	if can.HoldExit {
+		out |= reachHoldsExit
+	}
+	if can.Fail {
+		out |= reachFails
 	}
 	return out
 }

@@ -31,6 +31,17 @@ func recordOf(ctx context.Context, c *client.Client) (from past.Store, node stri
 	return &past.Asked{Context: ctx, Name: "the record of " + node, Agent: c.Reader()}, node
 }
 
+// unlessNothing returns an error, but prints one that says that a record has nothing of a time: the command goes on without
+// it.
+func (a *app) unlessNothing(err error) error {
+	var nothing *past.NothingError
+	if errors.As(err, &nothing) {
+		a.printf("podstep: %v", nothing)
+		return nil
+	}
+	return err
+}
+
 // oneRecord returns the record of one node: that of its agent or, where no agent is named and none records, that of this
 // machine. The connection lasts as long as ctx.
 func (a *app) oneRecord(ctx context.Context, n *fleet.Node) (from past.Store, node string, err error) {

@@ -12,7 +12,6 @@ import (
 
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/story/spread"
-	"github.com/podstep/podstep/agent/trace/past"
 )
 
 // nodesTop is what top has counted on several nodes.
@@ -51,13 +50,7 @@ func (a *app) topOfNodes(ctx context.Context, like *topper, p *topPrinter) error
 		if p.flags.logs.timed() {
 			logs := p.flags.logs
 			logs.past.from, logs.past.node = recordOf(ctx, c)
-			err := a.topOfRecording(ctx, t, &logs, logs.past.from.String())
-			var nothing *past.NothingError
-			if errors.As(err, &nothing) { // the other nodes may have something
-				a.printf("podstep: %v", nothing)
-				return nil
-			}
-			return err
+			return a.unlessNothing(a.topOfRecording(ctx, t, &logs, logs.past.from.String())) // the other nodes may have something
 		}
 		return t.countAgent(ctx, c.Reader(), p.flags, func(t *topper) error {
 			n.put(name, t)

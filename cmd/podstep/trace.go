@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"slices"
@@ -123,12 +122,7 @@ func (a *app) beginWithPast(ctx context.Context, t *tracing.Tracer, flags *trace
 	}
 	from, node := recordOf(ctx, t.Client)
 	t.Past, err = past.Open(from, past.Choice{Since: since, Pods: t.Request.Pods, Node: node, LastRun: true})
-	var nothing *past.NothingError
-	if errors.As(err, &nothing) {
-		a.printf("podstep: %v", nothing)
-		return nil
-	}
-	return err
+	return a.unlessNothing(err)
 }
 
 // runTrace traces and, if flags ask for it, records the events and exports them.
