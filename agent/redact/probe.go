@@ -3,14 +3,16 @@ package redact
 import (
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // probeMessage matches the kubelet's messages about health probes, of its prober.go, and splits off the result.
 var probeMessage = regexp.MustCompile(`(?s)^((?:Readiness|Liveness|Startup) probe (failed|warning|errored[^:]*)): (.*)$`)
 
 // probeResults matches the kubelet's own words about a probe that failed. All else was printed or answered by the
-// probed container, and may be anything.
-var probeResults = func() *regexp.Regexp {
+// probed container, and may be anything. It is compiled when the first message of a probe comes: that takes milliseconds, and
+// every command of podstep would wait for them.
+var probeResults = sync.OnceValue(func() *regexp.Regexp {
 	const (
 		address = `\[?[0-9a-fA-F.:]{2,48}\]?:\d{1,5}`
 		host    = `[a-z0-9.:\-\[\]]{1,64}`
@@ -30,7 +32,7 @@ var probeResults = func() *regexp.Regexp {
 		`service unhealthy \(responded with "[A-Z_]{1,20}"\)`,
 		`rpc error: code = [A-Za-z]{1,20} desc = context deadline exceeded`,
 	}, "|") + `)$`)
-}()
+})
 
 // probeBeginnings are the kubelet's own words before the container's answer.
 var probeBeginnings = []string{
@@ -48,7 +50,7 @@ func Probe(message string) (shown string, ok bool) {
 	if strings.HasPrefix(how, "errored") {
 		return what + ": " + result, true // nothing of it is the container's
 	}
-	if how == "failed" && probeResults.MatchString(result) {
+	if how == "failed" && probeResults().MatchString(result) {
 		return what + ": " + result, true
 	}
 	for _, b := range probeBeginnings {
