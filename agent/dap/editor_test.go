@@ -18,7 +18,7 @@ import (
 )
 
 // patience is how long a test waits for what must happen.
-var patience = 10 * time.Second
+var patience = time.Minute
 
 // message is a message of the adapter.
 type message struct {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -146,8 +145,6 @@ func TestAccessHere(t *testing.T) {
 // TestAccessWithoutAPIServer: an agent that knows no API server lets nobody hold by a token, and says so.
 func TestAccessWithoutAPIServer(t *testing.T) {
 	client := serveEcho(t, Access{Without: Look, Namespace: "kube-system"}, true)
-	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-	defer cancel()
-	_, err := client.Hold(metadata.AppendToOutgoingContext(ctx, agentpb.TokenKey, "Bearer x"), &agentpb.HoldRequest{})
+	_, err := client.Hold(metadata.AppendToOutgoingContext(t.Context(), agentpb.TokenKey, "Bearer x"), &agentpb.HoldRequest{})
 	checkMay(t, "hold", err, false, agentpb.AccountHold, agentpb.Problem_TOKEN_UNCHECKED)
 }

@@ -25,7 +25,7 @@ func TestDrainLosesNothing(t *testing.T) {
 			all.Go(func() {
 				for stop.Load() == 0 {
 					want := strings.Repeat("x", int(calls.Add(1)%5)*10000)
-					a, err := cri.NewRuntimeServiceClient(c).Version(testContext(t), &cri.VersionRequest{Version: want})
+					a, err := cri.NewRuntimeServiceClient(c).Version(t.Context(), &cri.VersionRequest{Version: want})
 					if err != nil || a.Version != want {
 						t.Errorf("round %d: %v", round, err)
 						return
@@ -77,17 +77,17 @@ func TestDrainWaitsForCalls(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
 	c := dial(t, r.listening)
-	web := version(testContext(t), c, "web", 100<<10)
+	web := version(t.Context(), c, "web", 100<<10)
 	await(t, h.held, "the hold")
 	conn := r.first(t)
 	conn.Drain()
-	if err := await(t, version(testContext(t), c, "other", 1), "a call on a new connection"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 1), "a call on a new connection"); err != nil {
 		t.Error(err)
 	}
 	if calls := conn.Calls(); len(calls) != 1 || calls[0].Method != cri.RuntimeService_Version_FullMethodName {
 		t.Errorf("under way on the old connection: %v", calls)
 	}
-	h.verb <- nil
+	h.decide(t, nil)
 	if err := await(t, web, "the held call"); err != nil {
 		t.Error(err)
 	}

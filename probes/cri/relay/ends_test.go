@@ -32,7 +32,7 @@ func TestResetCodes(t *testing.T) {
 	go resetAll(runtime, &code)
 	for i := range uint32(lastResetCode + 3) {
 		code.Store(i)
-		_, err := cri.NewRuntimeServiceClient(c).Version(testContext(t), &cri.VersionRequest{Version: "x"})
+		_, err := cri.NewRuntimeServiceClient(c).Version(t.Context(), &cri.VersionRequest{Version: "x"})
 		reported := w.end(t).st
 		if http2.ErrCode(i) == http2.ErrCodeRefusedStream {
 			reported = w.end(t).st // a client makes a call that was not begun once more

@@ -139,7 +139,7 @@ func TestCompressionAfterRefusal(t *testing.T) {
 	client.headers(3, false, ":path", aMethod)
 	client.must(client.WriteData(3, false, message("web")))
 	await(t, h.held, "the hold")
-	h.verb <- status.Error(codes.Aborted, "no")
+	h.decide(t, status.Error(codes.Aborted, "no"))
 	if id, got := client.fields(); id != 3 || got["grpc-status"] != "10" || got[":status"] != "200" {
 		t.Fatalf("%d %v", id, got)
 	}
@@ -201,7 +201,7 @@ func TestRefusalAfterHeaders(t *testing.T) {
 	await(t, h.held, "the hold")
 	runtime.headers(1, false, ":status", "200")
 	client.fields()
-	h.verb <- status.Error(codes.Aborted, "no")
+	h.decide(t, status.Error(codes.Aborted, "no"))
 	if _, got := client.fields(); got["grpc-status"] != "10" || got[":status"] != "" {
 		t.Errorf("%v", got)
 	}
@@ -220,7 +220,7 @@ func TestReleaseMindsWindows(t *testing.T) {
 	}
 	client.must(client.WriteData(1, true, web[100:]))
 	await(t, h.held, "the hold")
-	h.verb <- nil
+	h.decide(t, nil)
 	var got []byte
 	read := func() *http2.DataFrame {
 		f := next[*http2.DataFrame](runtime)
@@ -287,7 +287,7 @@ func TestConnectionWindow(t *testing.T) {
 	for total < 40000 {
 		total += len(next[*http2.DataFrame](runtime).Data())
 	}
-	h.verb <- nil
+	h.decide(t, nil)
 	for total < firstWindow {
 		total += len(next[*http2.DataFrame](runtime).Data())
 	}

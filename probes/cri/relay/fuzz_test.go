@@ -136,7 +136,7 @@ func TestPaddedRequest(t *testing.T) {
 	client.must(client.WriteDataPadded(1, false, m[:4], make([]byte, 200)))
 	client.must(client.WriteDataPadded(1, true, m[4:], nil))
 	await(t, h.held, "the hold")
-	h.verb <- nil
+	h.decide(t, nil)
 	if f := next[*http2.DataFrame](runtime); !bytes.Equal(f.Data(), m) || !f.StreamEnded() {
 		t.Errorf("%q", f.Data())
 	}

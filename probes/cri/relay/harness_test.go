@@ -303,12 +303,6 @@ func await[T any](t testing.TB, c <-chan T, what string) T {
 	}
 }
 
-func testContext(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
-	return ctx
-}
-
 func unmarshal(b []byte, m proto.Message) error { return proto.Unmarshal(b, m) }
 
 func protoSize(m proto.Message) int { return proto.Size(m) }

@@ -44,6 +44,16 @@ func newHolder(word string) *holder {
 	return h
 }
 
+// decide ends the next hold with an error, or nil.
+func (h *holder) decide(t testing.TB, err error) {
+	t.Helper()
+	select {
+	case h.verb <- err:
+	case <-time.After(patience):
+		t.Fatal("no call waits to be let go")
+	}
+}
+
 // version calls Version with a request of a size, and returns its error later.
 func version(ctx context.Context, c *grpc.ClientConn, word string, size int) chan error {
 	done := make(chan error, 1)
@@ -62,7 +72,7 @@ func TestHoldOneWhileOthersPass(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
 	c := dial(t, r.listening)
-	ctx := testContext(t)
+	ctx := t.Context()
 	web := version(ctx, c, "web", 20<<10)
 	if k := await(t, h.held, "the hold"); k.Method != cri.RuntimeService_Version_FullMethodName || k.State == nil {
 		t.Errorf("held: %+v", k)
@@ -81,7 +91,7 @@ func TestHoldOneWhileOthersPass(t *testing.T) {
 	if calls := r.first(t).Calls(); len(calls) != 1 || len(web) != 0 {
 		t.Errorf("under way: %v; the held call returned %d", calls, len(web))
 	}
-	h.verb <- nil
+	h.decide(t, nil)
 	if err := await(t, web, "the held call"); err != nil {
 		t.Error(err)
 	}
@@ -93,7 +103,7 @@ func TestHoldOneWhileOthersPass(t *testing.T) {
 func TestRuntimeLeavesWhileHeld(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
-	ctx := testContext(t)
+	ctx := t.Context()
 	web := version(ctx, dial(t, r.listening), "web", 20<<10)
 	await(t, h.held, "the hold")
 	stopped := make(chan struct{})
@@ -111,14 +121,14 @@ func TestHoldManyLarge(t *testing.T) {
 	c := dial(t, r.listening)
 	var all []chan error
 	for i := range 50 {
-		all = append(all, version(testContext(t), c, "web", 1<<20+i))
+		all = append(all, version(t.Context(), c, "web", 1<<20+i))
 		await(t, h.held, "a hold")
 	}
-	if err := await(t, version(testContext(t), c, "other", 2<<20), "another call"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 2<<20), "another call"); err != nil {
 		t.Error(err)
 	}
 	for range all {
-		h.verb <- nil
+		h.decide(t, nil)
 	}
 	for _, done := range all {
 		if err := await(t, done, "a held call"); err != nil {
@@ -136,7 +146,7 @@ func TestHoldMoreThanIsKept(t *testing.T) {
 	const n, size = 6, 15 << 20
 	done := make(chan error, n)
 	for range n {
-		go func() { done <- <-version(testContext(t), c, "web", size) }()
+		go func() { done <- <-version(t.Context(), c, "web", size) }()
 	}
 	const fit = maxKept / size
 	for range fit {
@@ -148,7 +158,7 @@ func TestHoldMoreThanIsKept(t *testing.T) {
 		}
 	}
 	for range fit {
-		h.verb <- nil
+		h.decide(t, nil)
 	}
 	for range fit {
 		if err := await(t, done, "a held call"); err != nil {
@@ -179,14 +189,14 @@ func TestRefuse(t *testing.T) {
 			c := dial(t, r.listening)
 			for range 3 { // with others before and behind, which share the header compression
 				for i := range 20 {
-					if err := await(t, version(testContext(t), c, "other", i*1000), "another call"); err != nil {
+					if err := await(t, version(t.Context(), c, "other", i*1000), "another call"); err != nil {
 						t.Fatal(err)
 					}
 					h.end(t)
 				}
-				done := version(testContext(t), c, "web", 20<<10)
+				done := version(t.Context(), c, "web", 20<<10)
 				await(t, h.held, "the hold")
-				h.verb <- tt.err
+				h.decide(t, tt.err)
 				if got := status.Convert(await(t, done, "the held call")); got.Proto().String() != tt.want.Proto().String() {
 					t.Errorf("the client got %.300v", got.Proto())
 				}
@@ -215,7 +225,7 @@ func TestClientGivesUpWhileHeld(t *testing.T) {
 			f, h := newFakeRuntime(t), newHolder("web")
 			r := newRelayed(t, f.listening, h)
 			c := dial(t, r.listening)
-			ctx, cancel := context.WithCancel(testContext(t))
+			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			done := version(ctx, c, "web", 300<<10)
 			await(t, h.held, "the hold")
@@ -228,7 +238,7 @@ func TestClientGivesUpWhileHeld(t *testing.T) {
 				t.Errorf("the watcher got %v", e.st)
 			}
 			other := dial(t, r.listening)
-			if err := await(t, version(testContext(t), other, "other", 1), "another call"); err != nil {
+			if err := await(t, version(t.Context(), other, "other", 1), "another call"); err != nil {
 				t.Error(err)
 			}
 			if f.saw("web" + strings.Repeat("x", 300<<10)) {
@@ -246,13 +256,13 @@ func TestWindowComesBack(t *testing.T) {
 	r := newRelayed(t, f.listening, h)
 	c := dial(t, r.listening)
 	for i := range 100 {
-		ctx, cancel := context.WithCancel(testContext(t))
+		ctx, cancel := context.WithCancel(t.Context())
 		done := version(ctx, c, "web", 30<<10)
 		await(t, h.held, "the hold")
 		if i%2 == 0 {
 			cancel()
 		} else {
-			h.verb <- status.Error(codes.Aborted, "no")
+			h.decide(t, status.Error(codes.Aborted, "no"))
 		}
 		if err := await(t, done, "the held call"); err == nil {
 			t.Error("a call that was not forwarded was answered")
@@ -260,7 +270,7 @@ func TestWindowComesBack(t *testing.T) {
 		h.end(t)
 		cancel()
 	}
-	if err := await(t, version(testContext(t), c, "other", 5<<20), "another call"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 5<<20), "another call"); err != nil {
 		t.Error(err)
 	}
 	h.end(t)
@@ -271,11 +281,11 @@ func TestDeadlineWhileHeld(t *testing.T) {
 	f, h := newFakeRuntime(t), newHolder("web")
 	r := newRelayed(t, f.listening, h)
 	c := dial(t, r.listening)
-	if err := await(t, version(testContext(t), c, "other", 1), "a call"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 1), "a call"); err != nil {
 		t.Fatal(err) // connect first: the deadline is for the call
 	}
 	h.end(t)
-	ctx, cancel := context.WithTimeout(testContext(t), 2*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
 	defer cancel()
 	done := version(ctx, c, "web", 0)
 	await(t, h.given, "the end of the gate's context")
@@ -285,7 +295,7 @@ func TestDeadlineWhileHeld(t *testing.T) {
 	if e := h.end(t); e.st.Code() != codes.DeadlineExceeded {
 		t.Errorf("the watcher got %v", e.st)
 	}
-	if err := await(t, version(testContext(t), c, "other", 1), "another call"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 1), "another call"); err != nil {
 		t.Error(err)
 	}
 	if f.saw("web") {
@@ -299,11 +309,11 @@ func TestRuntimeDiesMidCall(t *testing.T) {
 	c := dial(t, r.listening)
 	running := make(chan error, 1)
 	go func() {
-		_, err := cri.NewRuntimeServiceClient(c).RunPodSandbox(testContext(t), &cri.RunPodSandboxRequest{RuntimeHandler: "a"})
+		_, err := cri.NewRuntimeServiceClient(c).RunPodSandbox(t.Context(), &cri.RunPodSandboxRequest{RuntimeHandler: "a"})
 		running <- err
 	}()
 	await(t, channel(f, f.begun, "a"), "the call")
-	held := version(testContext(t), c, "web", 1)
+	held := version(t.Context(), c, "web", 1)
 	await(t, h.held, "the hold")
 	r.first(t).runtime.Close()
 	for _, done := range []chan error{running, held} {
@@ -315,7 +325,7 @@ func TestRuntimeDiesMidCall(t *testing.T) {
 		}
 	}
 	await(t, h.given, "the end of the gate's context")
-	if err := await(t, version(testContext(t), c, "other", 1), "a call on a new connection"); err != nil {
+	if err := await(t, version(t.Context(), c, "other", 1), "a call on a new connection"); err != nil {
 		t.Error(err)
 	}
 }

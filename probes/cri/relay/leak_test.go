@@ -17,10 +17,10 @@ func TestNothingIsLeft(t *testing.T) {
 	r := newRelayed(t, f.listening, h)
 	for i := range 30 {
 		c := dial(t, r.listening)
-		if err := await(t, version(testContext(t), c, "other", 10), "a call"); err != nil {
+		if err := await(t, version(t.Context(), c, "other", 10), "a call"); err != nil {
 			t.Fatal(err)
 		}
-		ctx, cancel := context.WithCancel(testContext(t))
+		ctx, cancel := context.WithCancel(t.Context())
 		done := version(ctx, c, "web", 10)
 		await(t, h.held, "the hold")
 		r.mu.Lock()

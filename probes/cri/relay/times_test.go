@@ -66,7 +66,7 @@ func TestTimes(t *testing.T) {
 		}, run, codes.Canceled, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if err := x.do(testContext(t)); status.Code(err) != x.code {
+			if err := x.do(t.Context()); status.Code(err) != x.code {
 				t.Fatalf("it ended with %v", err)
 			}
 			got := await(t, m.times, "the times of the call")

@@ -162,8 +162,8 @@ func TestTransparent(t *testing.T) {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				f, g := newFakeRuntime(t), newFakeRuntime(t)
-				direct := c.do(t, testContext(t), dial(t, f.listening), f)
-				through := c.do(t, testContext(t), dial(t, newRelayed(t, g.listening, w).listening), g)
+				direct := c.do(t, t.Context(), dial(t, f.listening), f)
+				through := c.do(t, t.Context(), dial(t, newRelayed(t, g.listening, w).listening), g)
 				if direct != through {
 					t.Errorf("direct:  %.500s\nrelayed: %.500s", direct, through)
 				}
@@ -222,14 +222,14 @@ func TestMaxConcurrentStreams(t *testing.T) {
 	f := newFakeRuntime(t, grpc.MaxConcurrentStreams(2))
 	r := newRelayed(t, f.listening, newWatcher())
 	c := cri.NewRuntimeServiceClient(dial(t, r.listening))
-	ctx, cancel := context.WithCancel(testContext(t))
+	ctx, cancel := context.WithCancel(t.Context())
 	for _, name := range []string{"a", "b"} {
 		go c.RunPodSandbox(ctx, &cri.RunPodSandboxRequest{RuntimeHandler: name}) //nolint:errcheck // it is cancelled
 		await(t, channel(f, f.begun, name), "call "+name)
 	}
 	third := make(chan error, 1)
 	go func() {
-		_, err := c.Version(testContext(t), &cri.VersionRequest{Version: "third"})
+		_, err := c.Version(t.Context(), &cri.VersionRequest{Version: "third"})
 		third <- err
 	}()
 	time.Sleep(200 * time.Millisecond) // for calls that must not come
@@ -247,7 +247,7 @@ func TestMaxConcurrentStreams(t *testing.T) {
 func TestBackpressure(t *testing.T) {
 	f := newFakeRuntime(t, grpc.InitialWindowSize(64<<10))
 	r := newRelayed(t, f.listening, newWatcher())
-	s, err := dial(t, r.listening).NewStream(testContext(t), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Raw/Deaf")
+	s, err := dial(t, r.listening).NewStream(t.Context(), &grpc.StreamDesc{ClientStreams: true, ServerStreams: true}, "/test.Raw/Deaf")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -294,7 +294,9 @@ func TestWatcherSees(t *testing.T) {
 	w := newWatcher()
 	r := newRelayed(t, f.listening, w)
 	c := cri.NewRuntimeServiceClient(dial(t, r.listening))
-	ctx := testContext(t)
+	const within = time.Hour
+	ctx, cancel := context.WithTimeout(t.Context(), within)
+	t.Cleanup(cancel)
 	for _, tt := range []struct {
 		name string
 		size int
@@ -319,7 +321,7 @@ func TestWatcherSees(t *testing.T) {
 			if answer.Version != req.Version || e.call.State != protoSize(req) || e.st.Code() != codes.OK || e.call.Method != cri.RuntimeService_Version_FullMethodName {
 				t.Errorf("%s: answer of %d bytes, request %v, %v", e.call.Method, len(e.answer), e.call.State, e.st)
 			}
-			if until := time.Until(e.call.Deadline); until <= 0 || until > patience {
+			if until := time.Until(e.call.Deadline); until <= 0 || until > within {
 				t.Errorf("the deadline is in %v", until)
 			}
 		})
@@ -338,10 +340,10 @@ func TestMaximalMessageIsUnseen(t *testing.T) {
 	f := newFakeRuntime(t)
 	w := newWatcher()
 	c := cri.NewRuntimeServiceClient(dial(t, newRelayed(t, f.listening, w).listening))
-	if _, err := c.Version(testContext(t), &cri.VersionRequest{Version: strings.Repeat("v", maxMessage)}); err != nil {
+	if _, err := c.Version(t.Context(), &cri.VersionRequest{Version: strings.Repeat("v", maxMessage)}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Version(testContext(t), &cri.VersionRequest{Version: "small"}); err != nil {
+	if _, err := c.Version(t.Context(), &cri.VersionRequest{Version: "small"}); err != nil {
 		t.Fatal(err)
 	}
 	if e := w.end(t); e.call.State != 7 {
