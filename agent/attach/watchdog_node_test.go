@@ -96,7 +96,8 @@ func (s *systemd) since() (reports int, longest time.Duration) {
 // TestWatchdog: systemd waits for a kubelet's reports. They come while pods are held inside the kubelet, at the runtime and
 // by Delve. Where the time is too short for a stop of the whole kubelet, Delve does not begin.
 func TestWatchdog(t *testing.T) {
-	const long, short = 12 * time.Second, 4 * time.Second
+	// Within half of the long time the debugger process has to read the kubelet's program, on a busy machine.
+	const long, short = 24 * time.Second, 4 * time.Second
 	s, kubelet := watchKubelet(t)
 	s.within(long)
 	l := labtest.Start(t, "--kubelet", kubelet, "--restart-kubelet")
@@ -116,7 +117,7 @@ func TestWatchdog(t *testing.T) {
 			l.Create(labtest.TinyPod(pod))
 			untilHeld(l, pod, at)
 			before := s.count()
-			labtest.Eventually(t, "two reports while a pod is held", func() bool { return s.count() >= before+2 })
+			labtest.Eventually(t, "a report while a pod is held", func() bool { return s.count() > before })
 			l.Must("continue", pod)
 			l.UntilReady(pod)
 			l.Delete(pod)
