@@ -5,11 +5,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"regexp"
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // role is a role of the chart, or of docs/kubectl.md: a ClusterRole if namespace is empty.
@@ -30,10 +32,20 @@ func (c *Cluster) explain(ctx context.Context, err error, r role) error {
 	return fmt.Errorf("%w; this command of an administrator grants it: %s", err, grant(r, name))
 }
 
-// grant returns the command by which an administrator gives a role to a user.
+// plainWord matches what a shell takes as it is, and notInNames what the name of a binding may not have.
+var (
+	plainWord  = regexp.MustCompile(`^[A-Za-z0-9_@%+=:,./-]+$`)
+	notInNames = regexp.MustCompile(`[^a-z0-9.]+`)
+)
+
+// grant returns the command by which an administrator gives a role to a user. A user's name may have any characters, and
+// people paste the command into a shell.
 func grant(r role, user string) string {
-	user = cmp.Or(user, "NAME")
-	binding := r.name + "-" + strings.NewReplacer(":", "-", "@", "-").Replace(user)
+	user = words.OneLine(cmp.Or(user, "NAME"))
+	binding := strings.Trim(r.name+"-"+notInNames.ReplaceAllString(strings.ToLower(user), "-"), "-.")
+	if !plainWord.MatchString(user) {
+		user = "'" + strings.ReplaceAll(user, "'", `'\''`) + "'"
+	}
 	if r.namespace == "" {
 		return fmt.Sprintf("kubectl create clusterrolebinding %s --clusterrole=%s --user=%s", binding, r.name, user)
 	}
