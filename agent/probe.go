@@ -97,12 +97,18 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 		return
 	}
 	p.state.Store(&probeState{state, reason, time.Now()})
-	name := strings.ToLower(strings.TrimPrefix(state.String(), "PROBE_"))
+	p.report()
+}
+
+// report sends watchers the probe's state. The caller holds mu.
+func (p *Probe) report() {
+	now := p.state.Load()
+	name := strings.ToLower(strings.TrimPrefix(now.state.String(), "PROBE_"))
 	e := event{kind: agentpb.Kind_NOTE, probe: p.index + 1, fields: []field{text(fieldState, name)}}
-	if !reason.IsZero() {
-		e.fields = append(e.fields, text(fieldReason, reason.Code))
-		for _, arg := range slices.Sorted(maps.Keys(reason.Args)) {
-			e.fields = append(e.fields, text(arg, values.Text(reason.Args[arg])))
+	if !now.reason.IsZero() {
+		e.fields = append(e.fields, text(fieldReason, now.reason.Code))
+		for _, arg := range slices.Sorted(maps.Keys(now.reason.Args)) {
+			e.fields = append(e.fields, text(arg, values.Text(now.reason.Args[arg])))
 		}
 	}
 	p.agent.journal.put(e)

@@ -93,8 +93,17 @@ func (s *stepInfo) reach(probe uint8) reach { return reach(s.seers.reach[probe].
 // matched by them.
 func (s *stepInfo) keepsFields() bool { return s.keeps || s.seers.shared.Load() }
 
-// SetKubelet sets the version of the kubelet that is watched.
-func (a *Agent) SetKubelet(version string) { a.kubelet.Store(&version) }
+// SetKubelet sets the version of the kubelet that is watched. If it is another one, clients are told: the state of a probe
+// is reported once more, since some probes go on as if nothing had changed.
+func (a *Agent) SetKubelet(version string) {
+	if old := a.kubelet.Swap(&version); old == nil || *old == version || len(a.probes) == 0 {
+		return
+	}
+	p := a.probes[0]
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.report()
+}
 
 // Kubelet returns that version.
 func (a *Agent) Kubelet() string { return *a.kubelet.Load() }
