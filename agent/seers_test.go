@@ -66,7 +66,7 @@ func TestSetAbilities(t *testing.T) {
 // TestSetKubelet: clients are told of another version, by the state of a probe, also where the probes go on as before.
 func TestSetKubelet(t *testing.T) {
 	w := newTwice(t)
-	told := func() (n int) {
+	reports := func() (n int) {
 		for _, e := range w.nodeEvents() {
 			if (&wire.Header{Kind: e.Kind, Step: e.Step, Probe: e.Probe}).ReportsState() {
 				n++
@@ -74,13 +74,13 @@ func TestSetKubelet(t *testing.T) {
 		}
 		return n
 	}
-	before := told()
+	before := reports()
 	w.SetKubelet(w.Kubelet())
-	if n := told(); n != before {
+	if n := reports(); n != before {
 		t.Errorf("%d states were reported of the same kubelet, want %d", n, before)
 	}
 	w.SetKubelet("v1.99.0")
-	if n := told(); n != before+1 {
+	if n := reports(); n != before+1 {
 		t.Errorf("%d states were reported of another kubelet, want %d", n, before+1)
 	}
 }

@@ -55,12 +55,14 @@ program or the webhook failed for a match; that ends nothing before.
 The program gets the match as JSON on its standard input, and as PODSTEP_POD,
 _NAMESPACE, _UID, _STEP, _STATE, _ERROR, _ALERT, _TEXT and _TIME. One runs at a time,
 at most one a second, each for at most 30s. --file reads recordings and logs as
-podstep replay does; the time is then the recording's.`,
+podstep replay does, --since what the agents of the nodes have recorded; the time
+is then the recording's.`,
 		Example: `  podstep alert 'step=image.pull and running>2m'
   podstep alert 'state=stuck for 5m' 'shop/*' --run ./page-me
   podstep alert 'step=cri.StartContainer then err within 30s' --webhook https://hooks.example.com/podstep
   podstep alert 'state=running' web --once --for 2m && echo it runs
-  podstep alert 'err then not state=running within 1m' --file node.podstep -o json`,
+  podstep alert 'err then not state=running within 1m' --file node.podstep -o json
+  podstep alert 'state=stuck for 5m' --since 6h --all-nodes`,
 		Args:              arguments(1, 2, "EXPR [POD|GLOB]"),
 		ValidArgsFunction: a.completeAlert,
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -98,16 +100,19 @@ func (a *app) completeAlert(cmd *cobra.Command, args []string, typed string) (ou
 	return out, noFiles | cobra.ShellCompDirectiveNoSpace
 }
 
+// named reports whether recordings are named.
+func (f *alertFlags) named() bool { return len(f.files) > 0 || len(f.logs.logs) > 0 }
+
 // check finds flags that do not go together.
 func (f *alertFlags) check() error {
-	recorded := len(f.files) > 0 || len(f.logs.logs) > 0
+	recorded := f.named() || f.logs.timed()
 	switch {
 	case recorded && (f.run != "" || f.webhook != ""):
 		return usagef("--run and --webhook are for what happens now; a recording is only printed")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
-	case !recorded && f.logs.recorded():
-		return usagef("--node-year, --node-zone, --since and --until are for logs; name one with --file")
+	case f.logs.given() && !f.named():
+		return usagef("--node-year and --node-zone are for logs; name one with --file")
 	}
 	return nil
 }
@@ -129,10 +134,14 @@ func (a *app) runAlert(ctx context.Context, expr, pods string, flags *alertFlags
 		return err
 	}
 	p := &alertPrinter{app: a, json: flags.out.value == "json"}
-	if len(flags.files) > 0 || len(flags.logs.logs) > 0 {
-		return a.alertRecorded(ctx, flags, p, &alerting.Recorded{
-			Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once, Match: func(m *alert.Match) error { return p.print("", m) }, Lost: p.lost,
-		})
+	recorded := &alerting.Recorded{
+		Catalogue: catalogue, Alert: parsed, Pods: sel, Node: flags.nodeEvents, Once: flags.once, Match: func(m *alert.Match) error { return p.print("", m) }, Lost: p.lost,
+	}
+	switch {
+	case flags.named():
+		return a.alertOfFiles(ctx, flags, p, recorded)
+	case flags.logs.timed():
+		return a.alertOfRecords(ctx, flags, p, recorded)
 	}
 	if err := p.addActions(flags); err != nil {
 		return err
@@ -148,23 +157,6 @@ func (a *app) runAlert(ctx context.Context, expr, pods string, flags *alertFlags
 	})
 	if acting := p.end(ctx); err == nil {
 		err = acting
-	}
-	return err
-}
-
-func (a *app) alertRecorded(ctx context.Context, flags *alertFlags, p *alertPrinter, r *alerting.Recorded) error {
-	from, err := a.openLogs(ctx, &flags.logs, flags.files...)
-	if err != nil {
-		return openError(err)
-	}
-	defer from.Close()
-	name := nameOfLogs(append(flags.files, flags.logs.logs...))
-	if err = r.Run(ctx, from); err != nil {
-		err = a.endOfTrace(err, name)
-	}
-	p.dropped(r.Dropped)
-	if err == nil && r.Once && !r.Matched {
-		return fmt.Errorf("nothing in %s matches", name)
 	}
 	return err
 }

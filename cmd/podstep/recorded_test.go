@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -105,9 +106,14 @@ func TestPastOfAgents(t *testing.T) {
 		{"top -o json", "DIR", "--since 2026-11-21T11:43:30Z"},
 		{"top crashloop -o wide", "DIR", "--since 2026-11-21T11:43:30Z --until 2026-11-21T11:44:00Z"},
 		{"compare crashloop no-image -o json", "DIR", "--since 2026-11-21T11:00:00Z"},
+		{"alert err", "DIR", "--since 2026-11-21T11:43:30Z"},
+		{"alert err crashloop -o json --once", "DIR", "--since 2026-11-21T11:43:30Z"},
 	} {
 		args := strings.Fields(c.of + " " + c.flags)
-		fromDir := append(args, "--trace", string(dir))
+		fromDir := append(slices.Clone(args), "--trace", string(dir))
+		if args[0] == "alert" {
+			fromDir[len(args)] = "--file"
+		}
 		if c.at == "FILE" {
 			fromDir = strings.Fields(strings.Replace(c.of, "POD", string(dir), 1) + " " + c.flags)
 			args = strings.Fields(strings.Replace(c.of, "POD ", "", 1) + " " + c.flags)
@@ -136,6 +142,11 @@ func TestPastOfAgents(t *testing.T) {
 		{"compare crashloop no-image --since 2026-11-21T11:00:00Z", exitDone, "crashloop"},
 		{"compare crashloop nobody --since 2026-11-21T11:00:00Z", exitFailed, "no pod nobody on the 2 nodes"},
 		{"compare crashloop nobody --since 2026-11-21T11:00:00Z --node one", exitFailed, "podstep replay --since"},
+		{"alert err crashloop --since 2026-11-21T11:43:30Z", exitDone, "one  default/crashloop"},
+		{"alert err no* --once --since 2026-11-21T11:43:30Z -o json", exitDone, "\"node\":\"one\""},
+		{"alert err nobody --once --since 2026-11-21T11:43:30Z", exitFailed, "nothing that the agents have recorded matches"},
+		{"alert err --since 1h --for 1m", exitUsage, "a recording ends by itself"},
+		{"alert err --node-year 2025", exitUsage, "name one with --file"},
 		{"trace crashloop --since 1h -w x.podstep", exitUsage, "podstep export --since"},
 	} {
 		got, code := printed(t, strings.Fields(c.args+" "+many))
