@@ -6,7 +6,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
 # The soak is shorter here, and podstep is killed less often, than where these tests run by themselves (docs/testing.md).
-export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_FAULTS=${PODSTEP_FAULTS:-12}
+export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_FAULTS=${PODSTEP_FAULTS:-8} PODSTEP_RESTARTS=${PODSTEP_RESTARTS:-2}
 rm -rf "$REPORTS"
 mkdir -p "$REPORTS"
 began=$(date +%s)
@@ -47,9 +47,26 @@ computing() {
 	timed test-cri make test-cri
 }
 
+# take_part prints the next part that waits, and takes it off the list.
+take_part() {
+	(
+		flock 9
+		head -n 1 "$REPORTS/waiting"
+		sed -i 1d "$REPORTS/waiting"
+	) 9>"$REPORTS/lock"
+}
+
+# lane PART...: runs these parts, then whatever waits, one after the other.
+lane() {
+	local part
+	tests "$@"
+	while part=$(take_part) && [ -n "$part" ]; do tests "$part"; done
+}
+
 # What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So it is nicer than the
 # labs, and few run beside it: node-lab without another lab, since it looks at what a lab leaves on the machine, then a pod that is
-# held for ten minutes, and the longest lane. Where nothing was checked before, lint takes half an hour of a processor.
+# held for ten minutes, and the longest part. Where nothing was checked before, lint takes half an hour of a processor.
+printf '%s\n' node-kubelet node-delve sim-screen node-stuck sim-lab node-screen sim-stuck node-probes >"$REPORTS/waiting"
 timed lint nicely 19 chrt --idle 0 make lint &
 lint=$!
 computing &
@@ -57,14 +74,14 @@ computing=$!
 tests node-lab
 tests node-hold &
 lanes=$!
-tests node-attach &
+lane node-attach &
 lanes+=" $!"
 wait $computing
 
 # Labs often wait, so three run at once.
-tests sim-screen node-stuck node-probes node-screen sim-lab &
+lane &
 lanes+=" $!"
-tests node-delve sim-stuck node-kubelet &
+lane &
 lanes+=" $!"
 wait $lanes
 
