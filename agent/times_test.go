@@ -36,7 +36,7 @@ var makers = []maker{
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},
-	{"Probe.State", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
+	{"Probe.report", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.probes[0].State(agentpb.ProbeState_PROBE_STOPPED, probes.Reason{}) })
 	}},
 	{"Agent.putSight", agentpb.Kind_NOTE, twoSights},

@@ -72,7 +72,7 @@ func (s *systemd) within(d time.Duration) {
 func (s *systemd) report(now time.Time) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.reports > 0 {
+	if !s.last.IsZero() {
 		s.longest = max(s.longest, now.Sub(s.last))
 	}
 	s.reports, s.last = s.reports+1, now
@@ -84,11 +84,14 @@ func (s *systemd) count() int {
 	return s.reports
 }
 
-// since returns how many reports came since the last call, and the longest time between two.
+// since returns how many reports came since the last call, and the longest time without one.
 func (s *systemd) since() (reports int, longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	reports, longest = s.reports, s.longest
+	if !s.last.IsZero() {
+		longest = max(longest, time.Since(s.last))
+	}
 	s.reports, s.longest = 0, 0
 	return reports, longest
 }
@@ -132,7 +135,7 @@ func TestWatchdog(t *testing.T) {
 		if longest > long {
 			t.Errorf("beside %s no report came for %v: systemd would have restarted the kubelet", name, longest)
 		}
-		t.Logf("beside %s: %d reports, %v apart at most", name, reports, longest.Round(time.Millisecond))
+		t.Logf("beside %s: %d reports, none for %v at most", name, reports, longest.Round(time.Millisecond))
 	}
 	h.End(t)
 
