@@ -43,9 +43,6 @@ func (f *logFlags) add(cmd *cobra.Command, use string) {
 // given reports whether a flag is given that only logs have.
 func (f *logFlags) given() bool { return f.year != 0 || f.zone != "" }
 
-// recorded reports whether a flag is given that only recordings have.
-func (f *logFlags) recorded() bool { return f.given() || f.timed() }
-
 // timed reports whether a flag chooses a time.
 func (f *logFlags) timed() bool { return f.since != "" || f.until != "" }
 
