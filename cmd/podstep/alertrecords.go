@@ -27,7 +27,7 @@ func (a *app) alertOfFiles(ctx context.Context, flags *alertFlags, p *alertPrint
 // several nodes are printed in the order of their times.
 func (a *app) alertOfRecords(ctx context.Context, flags *alertFlags, p *alertPrinter, r *alerting.Recorded) (err error) {
 	if !a.several() {
-		if flags.files, err = flags.logs.fromRecord(ctx, a, r.Pods, true); err != nil {
+		if flags.files, err = flags.logs.fromRecord(ctx, a, r.Pods, !r.Node); err != nil {
 			return err
 		}
 		return a.alertOfFiles(ctx, flags, p, r)
@@ -37,7 +37,9 @@ func (a *app) alertOfRecords(ctx context.Context, flags *alertFlags, p *alertPri
 	err = a.onEach(ctx, false, func(ctx context.Context, node string, c *client.Client) error {
 		logs, of := flags.logs, *r
 		logs.past.from, logs.past.node = recordOf(ctx, c)
-		logs.past.pods = r.Pods
+		if !r.Node { // events of the node may be in parts of the record that have none of the pods
+			logs.past.pods = r.Pods
+		}
 		of.Match = func(m *alert.Match) error {
 			mu.Lock()
 			defer mu.Unlock()
