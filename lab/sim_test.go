@@ -46,7 +46,7 @@ func kubectl(t *testing.T, l *labtest.Lab, args ...string) string {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), labtest.Patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, labtest.Bin(t, "podstep-lab"), append([]string{"kubectl", "--dir", l.Dir}, args...)...)
+	cmd := l.Kubectl(ctx, args...)
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
 	if err := cmd.Run(); err != nil {

@@ -114,10 +114,7 @@ func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 	if out := step(t, l, "step", "held", "--line", "over"); out.Place == nil || filepath.Base(out.Place.File) != "kubelet.go" {
 		t.Errorf("by line it goes to %+v", out)
 	}
-	l.Must("continue", "held")
-	l.UntilReady("held")
-	l.Delete("held")
-	l.UntilGone("held")
+	l.LetGo("held")
 	a.End(syscall.SIGINT)
 	a.left()
 	notTraced(t, l)
@@ -149,10 +146,7 @@ func TestDelveHold(t *testing.T) {
 	byLine(t, l, "stopped")
 	seeds(t, l)
 	heldStill(t, l, "stopped")
-	l.Must("continue", "stopped")
-	l.UntilReady("stopped")
-	l.Delete("stopped")
-	l.UntilGone("stopped")
+	l.LetGo("stopped")
 	a.End(syscall.SIGINT)
 	a.left()
 	notTraced(t, l)

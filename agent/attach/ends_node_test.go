@@ -56,9 +56,7 @@ func TestKubeletRestarts(t *testing.T) {
 	if made != 1 {
 		t.Errorf("%d containers were made, want 1", made)
 	}
-	labtest.Eventually(t, "the uprobe probe works again", func() bool {
-		return strings.Contains(a.Printed(), fmt.Sprintf("the uprobe probe looks into the new kubelet, process %d", l.KubeletPID()))
-	})
+	untilLooks(t, l, a.Attached, "uprobe")
 	l.Delete(pod)
 	l.UntilGone(pod)
 	l.Create(labtest.TinyPod(later))

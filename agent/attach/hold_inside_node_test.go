@@ -123,10 +123,7 @@ func TestHoldInsideAtExit(t *testing.T) {
 	if e.Fields["on"] != "exit" {
 		t.Errorf("it is held with %v", e.Fields)
 	}
-	l.Must("continue", "exits")
-	l.UntilReady("exits")
-	l.Delete("exits")
-	l.UntilGone("exits")
+	l.LetGo("exits")
 	a.End(syscall.SIGINT)
 	a.left()
 }

@@ -3,7 +3,6 @@
 package attach_test
 
 import (
-	"fmt"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -87,9 +86,7 @@ func TestFollowedRestart(t *testing.T) {
 	l.Create(labtest.BusyboxPod("logged-before", "sleep 1000"))
 	l.UntilReady("logged-before")
 	l.KillPart("kubelet", syscall.SIGKILL)
-	labtest.Eventually(t, "the log probe follows the new kubelet", func() bool {
-		return strings.Contains(a.Printed(), fmt.Sprintf("the log probe looks into the new kubelet, process %d", l.KubeletPID()))
-	})
+	untilLooks(t, l, a, "log")
 	l.Create(labtest.BusyboxPod("logged-after", "sleep 1000"))
 	l.UntilReady("logged-after")
 	l.UntilEvent("logged-after", "news of the pod in the loop", func(e probes.Event) bool { return e.Step == "loop.add" })

@@ -4,6 +4,7 @@ package attach_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -122,6 +123,15 @@ type attached struct {
 	t      *testing.T
 	l      *labtest.Lab
 	before labtest.Socket
+}
+
+// untilLooks waits until a probe sees the lab's kubelet, which has been started in place of another.
+func untilLooks(t *testing.T, l *labtest.Lab, a *labtest.Attached, probe string) {
+	t.Helper()
+	labtest.Eventually(t, "printed: the "+probe+" probe looks into the new kubelet", func() bool {
+		want := fmt.Sprintf("the %s probe looks into the new kubelet, process %d", probe, l.KubeletPID())
+		return strings.Contains(a.Printed(), want)
+	})
 }
 
 func attach(t *testing.T, l *labtest.Lab, flags ...string) *attached {

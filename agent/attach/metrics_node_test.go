@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"context"
 	"fmt"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -45,21 +44,6 @@ func scrape(t *testing.T, address string) scraped {
 	return out
 }
 
-// freePort returns a port of 127.0.0.1 that is free at the moment.
-func freePort(t *testing.T) string {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	_, port, err := net.SplitHostPort(l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return port
-}
-
 // histogram checks that the buckets of a method's histogram add up, and returns its number of calls.
 func (s scraped) histogram(t *testing.T, name, method string) float64 {
 	t.Helper()
@@ -82,7 +66,7 @@ func (s scraped) histogram(t *testing.T, name, method string) float64 {
 // killed.
 func TestMetrics(t *testing.T) {
 	const started = `podstep_calls_total{code="OK",method="StartContainer"}`
-	l, address := shared.For(t), "127.0.0.1:"+freePort(t)
+	l, address := shared.For(t), "127.0.0.1:"+labtest.FreePort(t)
 	a := attach(t, l, "--metrics", address)
 	c := labtest.StartChurn(t, l, "metrics", others)
 	c.Until(t, others)

@@ -3,7 +3,6 @@
 package attach_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -39,22 +38,15 @@ func TestReplacedVersions(t *testing.T) {
 			l.Must("break", "add", "default/held", "--step", "sync.pod", "--times", "1")
 
 			install(t, next, file)
-			before := l.KubeletPID()
 			l.KillPart("kubelet", syscall.SIGTERM)
-			labtest.Eventually(t, "the uprobe probe looks into the next kubelet", func() bool {
-				pid := l.KubeletPID()
-				return pid != before && strings.Contains(a.Printed(), fmt.Sprintf("the uprobe probe looks into the new kubelet, process %d", pid))
-			})
+			untilLooks(t, l, a.Attached, "uprobe")
 			second, sees := kubeletOf(l), seenSteps(l)
 			if second == first || !strings.HasPrefix(second, v.Kubelet+".") {
 				t.Errorf("podstep shows kubelet %s after %s was replaced by %s", second, first, v.Kubelet)
 			}
 			l.Create(labtest.TinyPod("held"))
 			untilHeld(l, "held", "sync.pod")
-			l.Must("continue", "default/held")
-			l.UntilReady("held")
-			l.Delete("held")
-			l.UntilGone("held")
+			l.LetGo("held")
 			a.End(syscall.SIGINT)
 			a.left()
 			t.Logf("%s: %d steps, then %s: %d steps", first, promised, second, sees)

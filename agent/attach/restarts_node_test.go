@@ -19,9 +19,7 @@ func TestDelveKubeletRestarts(t *testing.T) {
 	a := attachDelve(t, l)
 	seen(t, l, "before")
 	l.KillPart("kubelet", syscall.SIGTERM)
-	labtest.Eventually(t, "the delve probe works again", func() bool {
-		return strings.Contains(a.Printed(), fmt.Sprintf("the delve probe looks into the new kubelet, process %d", l.KubeletPID()))
-	})
+	untilLooks(t, l, a.Attached, "delve")
 	l.Create(labtest.TinyPod("next"))
 	l.UntilReady("next")
 	l.UntilEvent("next", "end of a step inside", ended("rt.sandbox"))
@@ -57,9 +55,7 @@ func TestRestartsUnderChurn(t *testing.T) {
 				l.UntilEvent(pod, "end of its calls in the kubelet that has ended", func(e probes.Event) bool {
 					return e.Kind == probes.Exit && e.Step == "sync.pod" && strings.Contains(e.Error, fmt.Sprintf("process %d, has ended", before))
 				})
-				labtest.Eventually(t, "the "+probe+" probe looks into the new kubelet", func() bool {
-					return strings.Contains(a.Printed(), fmt.Sprintf("the %s probe looks into the new kubelet, process %d", probe, l.KubeletPID()))
-				})
+				untilLooks(t, l, a.Attached, probe)
 				l.UntilReady(pod)
 				l.Delete(pod)
 				l.UntilGone(pod)

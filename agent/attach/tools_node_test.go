@@ -56,7 +56,9 @@ func ctr(l *labtest.Lab, namespace string, args ...string) (string, []string) {
 }
 
 func kubectl(t *testing.T, l *labtest.Lab, args ...string) (string, []string) {
-	return labtest.Bin(t, "podstep-lab"), append([]string{"kubectl", "--dir", l.Dir}, args...)
+	t.Helper()
+	cmd := l.Kubectl(t.Context(), args...)
+	return cmd.Path, cmd.Args[1:]
 }
 
 // servedPod has a program that serves HTTP and repeats its standard input.

@@ -101,48 +101,18 @@ func (s *systemd) since() (reports int, longest time.Duration) {
 func TestWatchdog(t *testing.T) {
 	// The debugger process has 20 s to read the kubelet's program, while that stands still: on a busy machine it takes more
 	// than half of a shorter time.
-	const long, short = 44 * time.Second, 4 * time.Second
+	const long, longer, short = 12 * time.Second, 44 * time.Second, 4 * time.Second
 	s, kubelet := watchKubelet(t)
 	s.within(long)
 	l := labtest.Start(t, "--kubelet", kubelet, "--restart-kubelet")
-	h := labtest.WatchHealth(t, l)
 	if got := kubelets.Watchdog(l.KubeletPID()); got != long {
 		t.Fatalf("the kubelet is to report within %v, want %v", got, long)
 	}
-	for name, attach := range map[string]func() *attached{
-		"uprobe": func() *attached { return attach(t, l, "--allow-holds") },
-		"delve":  func() *attached { return attachDelve(t, l, "--allow-holds") },
-	} {
-		s.since()
-		a := attach()
-		for _, at := range []string{"sync.volumes", "cri.StartContainer"} {
-			pod := name + "-" + strings.ToLower(strings.ReplaceAll(at, ".", "-"))
-			l.Must("break", "add", "default/"+pod, "--step", at, "--times", "1", "--lease", "2m")
-			l.Create(labtest.TinyPod(pod))
-			untilHeld(l, pod, at)
-			before := s.count()
-			if at == "sync.volumes" {
-				labtest.Eventually(t, "a report while a pod is held", func() bool { return s.count() > before })
-			}
-			l.Must("continue", pod)
-			l.UntilReady(pod)
-			l.Delete(pod)
-			l.UntilGone(pod)
-		}
-		a.End(syscall.SIGTERM)
-		a.left()
-		reports, longest := s.since()
-		if longest > long {
-			t.Errorf("beside %s no report came for %v: systemd would have restarted the kubelet", name, longest)
-		}
-		t.Logf("beside %s: %d reports, none for %v at most", name, reports, longest.Round(time.Millisecond))
-	}
-	h.End(t)
+	s.holds(l, "uprobe", long, func() *attached { return attach(t, l, "--allow-holds") })
+	s.restart(l, longer)
+	s.holds(l, "delve", longer, func() *attached { return attachDelve(t, l, "--allow-holds") })
 
-	s.within(short)
-	before := l.KubeletPID()
-	kill(t, before)
-	labtest.Eventually(t, "another kubelet, with another time", func() bool { return l.KubeletPID() != before && kubelets.Watchdog(l.KubeletPID()) == short })
+	s.restart(l, short)
 	a := attach(t, l, "--probe", "cri,api,delve", "--risk-the-kubelet", "--allow-holds")
 	const want = "systemd restarts a kubelet that it has not heard from for 4s (WatchdogSec= of its unit)"
 	labtest.Eventually(t, "printed: "+want, func() bool { return strings.Contains(a.Printed(), want) })
@@ -151,4 +121,43 @@ func TestWatchdog(t *testing.T) {
 	}
 	a.End(syscall.SIGTERM)
 	a.left()
+}
+
+// restart ends the kubelet. The next one is to report within another time.
+func (s *systemd) restart(l *labtest.Lab, within time.Duration) {
+	s.t.Helper()
+	s.within(within)
+	before := l.KubeletPID()
+	kill(s.t, before)
+	labtest.Eventually(s.t, "another kubelet, with another time", func() bool {
+		return l.KubeletPID() != before && kubelets.Watchdog(l.KubeletPID()) == within
+	})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reports, s.last, s.longest = 0, time.Time{}, 0
+}
+
+// holds attaches a probe, holds pods, and checks that the kubelet reports meanwhile.
+func (s *systemd) holds(l *labtest.Lab, probe string, within time.Duration, attach func() *attached) {
+	s.t.Helper()
+	h := labtest.WatchHealth(s.t, l)
+	s.since()
+	a := attach()
+	for _, at := range []string{"sync.volumes", "cri.StartContainer"} {
+		pod := probe + "-" + strings.ToLower(strings.ReplaceAll(at, ".", "-"))
+		l.Must("break", "add", "default/"+pod, "--step", at, "--times", "1", "--lease", "4m")
+		l.Create(labtest.TinyPod(pod))
+		untilHeld(l, pod, at)
+		before := s.count()
+		labtest.Eventually(s.t, "two reports while a pod is held", func() bool { return s.count() >= before+2 })
+		l.LetGo(pod)
+	}
+	a.End(syscall.SIGTERM)
+	a.left()
+	reports, longest := s.since()
+	if longest > within {
+		s.t.Errorf("beside %s no report came for %v: systemd would have restarted the kubelet", probe, longest)
+	}
+	s.t.Logf("beside %s: %d reports, none for %v at most", probe, reports, longest.Round(time.Millisecond))
+	h.End(s.t)
 }

@@ -328,6 +328,12 @@ func (l *Lab) podstepCmd(ctx context.Context, args ...string) *exec.Cmd {
 	return cmd
 }
 
+// Kubectl returns podstep-lab's kubectl, as the lab's administrator, not started yet.
+func (l *Lab) Kubectl(ctx context.Context, args ...string) *exec.Cmd {
+	l.tb.Helper()
+	return exec.CommandContext(ctx, Bin(l.tb, "podstep-lab"), append([]string{"kubectl", "--dir", l.Dir}, args...)...)
+}
+
 // Must runs the podstep command, which must succeed, and returns its output.
 func (l *Lab) Must(args ...string) string {
 	l.tb.Helper()

@@ -132,6 +132,15 @@ func (l *Lab) UntilGone(pod string) {
 	}
 }
 
+// LetGo lets a pod go that is held, and deletes it once it is ready.
+func (l *Lab) LetGo(pod string) {
+	l.tb.Helper()
+	l.Must("continue", "default/"+pod)
+	l.UntilReady(pod)
+	l.Delete(pod)
+	l.UntilGone(pod)
+}
+
 func (l *Lab) watch(ctx context.Context, pod string, before toolswatch.PreconditionFunc, until toolswatch.ConditionFunc) error {
 	lw := cache.NewListWatchFromClient(l.Client.CoreV1().RESTClient(), "pods", "default", fields.OneTermEqualSelector("metadata.name", pod))
 	_, err := toolswatch.UntilWithSync(ctx, lw, &corev1.Pod{}, before, until)

@@ -4,7 +4,6 @@ package pictures
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -48,9 +47,8 @@ func (s *studio) on(t *testing.T) *studio { return &studio{t: t, lab: s.lab.For(
 
 func (s *studio) kubectl(args ...string) {
 	s.t.Helper()
-	args = append([]string{"kubectl", "--dir", s.lab.Dir}, args...)
-	if out, err := exec.Command(labtest.Bin(s.t, "podstep-lab"), args...).CombinedOutput(); err != nil {
-		s.t.Fatalf("podstep-lab %s: %v: %s", strings.Join(args, " "), err, out)
+	if out, err := s.lab.Kubectl(s.t.Context(), args...).CombinedOutput(); err != nil {
+		s.t.Fatalf("kubectl %s: %v: %s", strings.Join(args, " "), err, out)
 	}
 }
 

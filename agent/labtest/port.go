@@ -1,0 +1,21 @@
+package labtest
+
+import (
+	"net"
+	"testing"
+)
+
+// FreePort returns a port of 127.0.0.1 that is free at the moment.
+func FreePort(tb testing.TB) string {
+	tb.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer l.Close()
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return port
+}
