@@ -169,24 +169,28 @@ bench: build kubelet dlv ## measure against peers, in one run (root)
 	PODSTEP_BIN=$(OUT) scripts/bench.sh
 
 # Build tags of tests. Files for sim replace files for node, so there are two sets. All other tags can be set together.
-# Vet and staticcheck look at a package anew for each set, so for sim they get only the packages with files for it; what is
-# not used there may be used by the files for node.
+# Vet and staticcheck look at a package anew for each set, so for sim they get only the packages with files for it, and
+# without tags those with files that a tag leaves out. What is not used there may be used by the other files.
 NODE_TAGS := node,mishaps,install,critest,bench,harmless,pictures,vm,$(TAGS)
 SIM_TAGS := sim,$(TAGS)
-SIM_CHECKS := inherit,-U1000
+USED_ELSEWHERE := inherit,-U1000
+# with_tag returns the packages of the present module with files whose build tags match.
+with_tag = $$(git grep -lE '^//go:build .*$(1)' -- '*.go' ':!lab' | xargs -n1 dirname | sort -u | sed 's,^,./,')
+SIM_PACKAGES = $(call with_tag,\bsim\b)
 
 .PHONY: lint
 lint: export GOGC = 400
 lint: tools ## formatting, vet and staticcheck of all modules
 	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); echo "run gofmt -w on these" >&2; exit 1; }
 	go vet -tags $(NODE_TAGS) ./...
-	go vet -tags $(SIM_TAGS) ./tui ./agent/attach/cluster ./agent/dap
+	go vet -tags $(SIM_TAGS) $(SIM_PACKAGES)
 	$(BIN)/tools/staticcheck -tags $(NODE_TAGS) ./...
-	$(BIN)/tools/staticcheck -tags $(SIM_TAGS) -checks $(SIM_CHECKS) ./tui ./agent/attach/cluster ./agent/dap
+	$(BIN)/tools/staticcheck -tags $(SIM_TAGS) -checks $(USED_ELSEWHERE) $(SIM_PACKAGES)
+	$(BIN)/tools/staticcheck -tags $(TAGS) -checks $(USED_ELSEWHERE) $(call with_tag,!(mishaps|node|sim)\b)
 	cd lab && go vet -tags $(NODE_TAGS) ./...
-	cd lab && go vet -tags $(SIM_TAGS) . ./explore ./stuck
+	cd lab && go vet -tags $(SIM_TAGS) $(SIM_PACKAGES)
 	cd lab && $(OUT)/tools/staticcheck -tags $(NODE_TAGS) ./...
-	cd lab && $(OUT)/tools/staticcheck -tags $(SIM_TAGS) -checks $(SIM_CHECKS) . ./explore ./stuck
+	cd lab && $(OUT)/tools/staticcheck -tags $(SIM_TAGS) -checks $(USED_ELSEWHERE) $(SIM_PACKAGES)
 	cd release && go vet ./... && $(OUT)/tools/staticcheck ./...
 
 .PHONY: generate
