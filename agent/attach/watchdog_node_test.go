@@ -110,6 +110,8 @@ func TestWatchdog(t *testing.T) {
 	}
 	s.holds(l, "uprobe", long, func() *attached { return attach(t, l, "--allow-holds") })
 	s.restart(l, longer)
+	life(t, l, "again") // a kubelet that begins reports a node that is not Ready
+	labtest.Eventually(t, "the node Ready again", func() bool { ready, _ := l.NodeReady(); return ready })
 	s.holds(l, "delve", longer, func() *attached { return attachDelve(t, l, "--allow-holds") })
 
 	s.restart(l, short)
