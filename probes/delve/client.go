@@ -186,7 +186,7 @@ func (c *Client) handle(m *message) {
 	case m.Begun != nil:
 		c.h.Begun(*m.Begun)
 		c.begun <- *m.Begun
-	case m.Failed != "": // it has left the kubelet, or that has ended
+	case m.Failed != "": // it has left the kubelet, that has ended, or the rescuer is about to end it
 		c.link.Blame(errors.New(m.Failed))
 		c.link.Fail()
 	case m.Records != nil:

@@ -5,6 +5,7 @@ package delve
 import (
 	"context"
 	"os"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -52,13 +53,23 @@ func placesIn(t *testing.T, v *victim.Victim) (out []uprobe.ReadPlace) {
 // debugVictim starts a debugger process that stops the victim all the time.
 func debugVictim(t *testing.T, v *victim.Victim) (*Client, int) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	c, ready := startOn(ctx, t, v, Bounds{})
+	if _, err := c.Begin(ctx, uprobe.Reading{Places: placesIn(t, v)}); err != nil {
+		t.Fatal(err)
+	}
+	return c, ready.Self
+}
+
+// startOn starts a debugger process for the victim.
+func startOn(ctx context.Context, t *testing.T, v *victim.Victim, b Bounds) (*Client, Ready) {
+	t.Helper()
 	started, err := kubelets.Started(v.PID())
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	c, ready, err := Start(ctx, Options{PID: v.PID(), Started: started}, nil, Handler{
+	c, ready, err := Start(ctx, Options{PID: v.PID(), Started: started, Bounds: b}, nil, Handler{
 		Begun: func(Begun) {}, Records: func([]uprobe.Record) {}, Stats: func(Stats) {}, Note: func(text string) { t.Log(text) }, Lost: func(int) {},
 	})
 	if err != nil {
@@ -67,10 +78,7 @@ func debugVictim(t *testing.T, v *victim.Victim) (*Client, int) {
 	if ready.NoNet != "" {
 		t.Fatalf("there is no net: %s", ready.NoNet)
 	}
-	if _, err := c.Begin(ctx, uprobe.Reading{Places: placesIn(t, v)}); err != nil {
-		t.Fatal(err)
-	}
-	return c, ready.Self
+	return c, ready
 }
 
 // TestDebuggerDies: a debugger process that is killed, or stopped, at any moment of a busy program leaves a program that
@@ -119,6 +127,26 @@ func TestDebuggerDies(t *testing.T) {
 		}
 		v.AwaitSteps(100)
 	}
+}
+
+// TestRescuerEndsDebugger: the rescuer ends a debugger process that keeps the program stopped for longer than it may, and
+// podstep gets that reason.
+func TestRescuerEndsDebugger(t *testing.T) {
+	v := victim.Start(t, os.Stderr)
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	b := Bounds{Watchdog: spareOfWatchdog + 2*time.Millisecond}
+	if got := b.longestStill(); got != time.Millisecond {
+		t.Fatalf("the victim may stand still for %v", got)
+	}
+	c, _ := startOn(ctx, t, v, b)
+	_, begins := c.Begin(ctx, uprobe.Reading{Places: placesIn(t, v)})
+	<-c.Done()
+	const want = "the rescuer process ended the debugger process, which kept process "
+	if err := c.Err(); !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("the debugger process ended: %v; want %s...; it began: %v", err, want, begins)
+	}
+	v.AwaitSteps(500)
 }
 
 func signalTo(t *testing.T, pid int, s syscall.Signal) {

@@ -25,13 +25,18 @@ func (p *process) spread() (why string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), rescueWithin)
 	defer cancel()
-	c, err := rescue.Start(ctx, rescue.Options{PID: p.options.PID, Started: p.options.Started, Still: p.options.Bounds.longestStill()})
+	c, err := rescue.Start(ctx, rescue.Options{PID: p.options.PID, Started: p.options.Started, Still: p.options.Bounds.longestStill()}, p.reportEnd)
 	if err != nil {
 		return err.Error()
 	}
 	p.rescuer = c
 	p.spawn(p.keepRescuer)
 	return ""
+}
+
+// reportEnd gives podstep the reason why the rescuer is about to end this process.
+func (p *process) reportEnd(why string) {
+	p.link.Send(message{Failed: "the rescuer process ended the debugger process, which " + why})
 }
 
 // keepRescuer starts another rescuer whenever one has died, until Delve has left.

@@ -17,6 +17,7 @@ import (
 // is there, no breakpoint ends the kubelet.
 type Client struct {
 	options Options
+	ends    Ends
 
 	mu      sync.Mutex
 	link    *companion.Client[message]
@@ -28,9 +29,9 @@ type Client struct {
 
 // Start starts a rescuer for a process, and returns when there is a net below the process. No other process may trace
 // it at that time.
-func Start(ctx context.Context, o Options) (*Client, error) {
+func Start(ctx context.Context, o Options, ends Ends) (*Client, error) {
 	o.Debugger = os.Getpid()
-	c := &Client{options: o, covered: map[uint64]bool{}}
+	c := &Client{options: o, ends: ends, covered: map[uint64]bool{}}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if err := c.start(ctx); err != nil {
@@ -60,6 +61,8 @@ func (c *Client) start(ctx context.Context) error {
 			ready <- errors.New(m.Failed)
 		case m.Added != nil:
 			reply <- *m.Added
+		case m.Ends != "":
+			c.ends(m.Ends)
 		}
 	})
 	link.Send(message{Options: &c.options})

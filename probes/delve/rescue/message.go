@@ -15,6 +15,9 @@ type Options struct {
 	Debugger int
 }
 
+// Ends is a function that gets the reason why the rescuer is about to end the debugger process.
+type Ends func(why string)
+
 // message is a message of the link. One of its fields is set. The debugger process sends those up to Leave, the
 // rescuer the others.
 type message struct {
@@ -25,6 +28,7 @@ type message struct {
 	Ready  int // the rescuer's PID
 	Added  *added
 	Failed string
+	Ends   string // why the rescuer is about to end the debugger process
 }
 
 // places are addresses at which there may be breakpoints once they are added.

@@ -141,8 +141,8 @@ func (r *rescuer) serve() (left bool) {
 	}
 }
 
-// listen ends the debugger process, and with it serve, if that process is silent or keeps the kubelet stopped. It reports
-// why: podstep only sees an end.
+// listen ends the debugger process, and with it serve, if that process is silent or keeps the kubelet stopped. Before, it
+// reports why: to the kernel's log, and to the debugger process, which passes the reason on to podstep if it can.
 func (r *rescuer) listen() {
 	why := ""
 	for ; why == ""; time.Sleep(lookEvery) {
@@ -157,6 +157,11 @@ func (r *rescuer) listen() {
 	case <-r.gone: // by itself
 	default:
 		companion.Report(fmt.Sprintf("process %d of podstep's %s, and is ended", r.debugger, why))
+		r.link.Send(message{Ends: why})
+		select {
+		case <-r.gone:
+		case <-time.After(lookEvery): // the kubelet stands still
+		}
 	}
 	r.kill()
 	r.link.Fail()
