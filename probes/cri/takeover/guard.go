@@ -39,8 +39,11 @@ type order struct {
 }
 
 const (
-	// guardPatience is how long a guard may take for an answer, and to end.
-	guardPatience = 2 * time.Second
+	// guardAnswer is how long a guard that lives may take to answer an order. No client waits meanwhile: an order precedes
+	// the exchange of the names.
+	guardAnswer = 10 * time.Second
+	// guardEnd is how long a guard may take to end.
+	guardEnd = 2 * time.Second
 	// guardStart is how long a guard may take from its start to its first message: a slow machine takes seconds to load a
 	// program.
 	guardStart = 30 * time.Second
@@ -65,7 +68,7 @@ func startGuard(command []string, heartbeat func(Heartbeat)) (*guard, error) {
 	go g.link.Run(func(m *message) {
 		switch {
 		case m.PID != 0:
-			ready <- g.link.Watch(m.PID, guardPatience, guardPatience)
+			ready <- g.link.Watch(m.PID, companion.SilentAfter, guardEnd)
 		case m.Beat != nil:
 			heartbeat(*m.Beat)
 		case m.Has != 0:
@@ -98,7 +101,7 @@ func (g *guard) send(o order, p *place) error {
 
 func (g *guard) ask(o order) error {
 	g.link.Send(message{Order: &o})
-	late := time.After(guardPatience)
+	late := time.After(guardAnswer)
 	for {
 		select {
 		case has := <-g.has:
@@ -108,7 +111,7 @@ func (g *guard) ask(o order) error {
 		case <-g.link.Done():
 			return fmt.Errorf("notify guard: %w", g.link.Err())
 		case <-late:
-			return errors.New("notify guard: no answer")
+			return fmt.Errorf("notify guard: no answer within %v", guardAnswer)
 		}
 	}
 }
@@ -118,7 +121,7 @@ func (g *guard) end() {
 	g.link.Send(message{Order: &order{Done: true}})
 	select {
 	case <-g.link.Done():
-	case <-time.After(guardPatience):
+	case <-time.After(guardEnd):
 		// Else it may act on an order that does not hold any more.
 		g.link.Kill()
 		<-g.link.Done()

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/companion"
 )
 
 // TestKilled: however and whenever podstep is killed, the guard gives the path
@@ -144,7 +145,7 @@ func TestGuardStartsLate(t *testing.T) {
 	self, err := os.Executable()
 	must(t, err)
 	tk := s.take(t, func(o *Options) {
-		o.GuardCommand = []string{"/bin/sh", "-c", fmt.Sprintf("sleep %d; exec %s guard", int(guardPatience.Seconds())+1, self)}
+		o.GuardCommand = []string{"/bin/sh", "-c", fmt.Sprintf("sleep %d; exec %s guard", int(companion.SilentAfter.Seconds())+1, self)}
 	})
 	must(t, tk.Give(t.Context()))
 	if !s.clean(t, inode) {
