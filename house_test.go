@@ -146,3 +146,25 @@ func TestTaggedTests(t *testing.T) {
 		t.Errorf("only these parts were found: %v", parts)
 	}
 }
+
+// TestPartsInCI checks that CI runs each part of scripts/tests.sh once.
+func TestPartsInCI(t *testing.T) {
+	script, err := os.ReadFile("scripts/tests.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ci, err := os.ReadFile("scripts/ci.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var runs []string
+	for _, m := range regexp.MustCompile(`(?m)^(?:tests|printf '%s\\n') ([^&>\n]*)`).FindAllSubmatch(ci, -1) {
+		runs = append(runs, strings.Fields(string(m[1]))...)
+	}
+	for _, m := range regexp.MustCompile(`(?m)^\t(\S+)\) *run `).FindAllSubmatch(script, -1) {
+		part := string(m[1])
+		if n := len(slices.DeleteFunc(slices.Clone(runs), func(s string) bool { return s != part })); n != 1 {
+			t.Errorf("scripts/ci.sh runs the part %s %d times", part, n)
+		}
+	}
+}

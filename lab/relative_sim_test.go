@@ -38,7 +38,7 @@ func TestSimRelativePaths(t *testing.T) {
 	if state.Dir != real {
 		t.Errorf("the lab is in %s, not in %s", state.Dir, real)
 	}
-	l := &labtest.Lab{Dir: dir, State: state}
+	l := labtest.Of(t, state)
 	partsWorkApart(t, l)
 	if err := cmd.Process.Signal(unix.SIGTERM); err != nil {
 		t.Fatal(err)

@@ -86,7 +86,7 @@ func TestSimEnds(t *testing.T) {
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL} {
 		cmd := command(t, dir)
 		state := untilReady(t, cmd, dir)
-		gone := watchParts(t, &labtest.Lab{State: state})
+		gone := watchParts(t, labtest.Of(t, state))
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
@@ -198,9 +198,9 @@ func TestSimAsRoot(t *testing.T) {
 	dir := shortDir(t)
 	before := machine(t, dir)
 	cmd := exec.Command(labtest.Bin(t, "podstep-lab"), "--dir", dir)
-	untilReady(t, cmd, dir)
-	kubectl(t, &labtest.Lab{Dir: dir}, "apply", "-f", filepath.Join(examples, "web.yaml"))
-	kubectl(t, &labtest.Lab{Dir: dir}, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web")
+	l := labtest.Of(t, untilReady(t, cmd, dir))
+	kubectl(t, l, "apply", "-f", filepath.Join(examples, "web.yaml"))
+	kubectl(t, l, "wait", "--for=condition=Ready", "--timeout=60s", "pod/web")
 	unchanged(t, "while the lab runs", dir, before)
 	if err := cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
@@ -252,7 +252,7 @@ func TestLabOfKilledTest(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wait := watchParts(t, &labtest.Lab{State: state})
+	wait := watchParts(t, labtest.Of(t, state))
 	kill(t, cmd.Process.Pid)
 	_ = cmd.Wait()
 	wait()

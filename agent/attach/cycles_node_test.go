@@ -20,7 +20,7 @@ import (
 // The counts are small by default; PODSTEP_CYCLES=1000 PODSTEP_KILLS=100 makes the whole test.
 const (
 	cycles, kills = 6, 5
-	others        = 8 // pods that come and go meanwhile
+	others        = 4 // pods that come and go meanwhile
 )
 
 // used has the open files of a process, and its memory.
@@ -85,8 +85,8 @@ func TestCycles(t *testing.T) {
 	h := labtest.WatchHealth(t, l)
 	c := labtest.StartChurn(t, l, strings.ToLower(t.Name()), others)
 	before := socketOf(t, l)
-	comeAndGo(t, l, times(t, "PODSTEP_CYCLES", cycles))
-	beKilled(t, l, times(t, "PODSTEP_KILLS", kills))
+	comeAndGo(t, l, labtest.Times(t, "PODSTEP_CYCLES", cycles))
+	beKilled(t, l, labtest.Times(t, "PODSTEP_KILLS", kills))
 	// The killed podstep's agent socket is still there; the next podstep removes it.
 	a := attach(t, l)
 	a.End(syscall.SIGINT)

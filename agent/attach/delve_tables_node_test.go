@@ -62,7 +62,7 @@ func TestDelveTables(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
 	a := attachDelve(t, l, "--allow-holds")
-	n := times(t, "PODSTEP_TABLE_OTHERS", others)
+	n := labtest.Times(t, "PODSTEP_TABLE_OTHERS", others)
 	c := labtest.StartChurn(t, l, "beside-tables", n)
 	c.Until(t, n)
 

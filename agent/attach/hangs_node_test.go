@@ -94,7 +94,7 @@ func TestAllKilled(t *testing.T) {
 	before := socketOf(t, l)
 	c := labtest.StartChurn(t, l, "killed", others)
 	var took []time.Duration
-	for i := range times(t, "PODSTEP_KILLS", kills) {
+	for i := range labtest.Times(t, "PODSTEP_KILLS", kills) {
 		took = append(took, killAll(t, l, attach(t, l)))
 		if i%2 == 1 {
 			b := l.Attach()
@@ -191,7 +191,7 @@ func TestStoppedForLong(t *testing.T) {
 		t.Logf("%s was Ready %v after podstep was stopped", pod, time.Since(began).Round(100*time.Millisecond))
 	}
 	c := labtest.StartChurn(t, l, "stopped", others)
-	time.Sleep(time.Duration(times(t, "PODSTEP_STOPPED_SECONDS", stoppedFor))*time.Second - time.Since(began))
+	time.Sleep(time.Duration(labtest.Times(t, "PODSTEP_STOPPED_SECONDS", stoppedFor))*time.Second - time.Since(began))
 	c.Until(t, others)
 	a.Signal(syscall.SIGCONT)
 	seen(t, l, "continued")

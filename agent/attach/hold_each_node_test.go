@@ -29,8 +29,8 @@ const (
 // during the holds.
 func TestHoldEach(t *testing.T) {
 	l := shared.For(t)
-	n := times(t, "PODSTEP_EACH_OTHERS", eachOthers)
-	lease := time.Duration(times(t, "PODSTEP_EACH_SECONDS", eachSeconds)) * time.Second
+	n := labtest.Times(t, "PODSTEP_EACH_OTHERS", eachOthers)
+	lease := time.Duration(labtest.Times(t, "PODSTEP_EACH_SECONDS", eachSeconds)) * time.Second
 	kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
 	a := attach(t, l, "--allow-holds")
 	c := labtest.StartChurn(t, l, "each", n)

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -27,20 +26,6 @@ var shared = labtest.NewShared(labtest.Launch,
 	"--kubelet", os.Getenv("PODSTEP_BIN")+"/kubelet", "--restart-kubelet", "--restart-runtime")
 
 func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
-
-// times returns how often to do something: the number in the environment variable env, or otherwise.
-func times(t *testing.T, env string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(env)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", env, err)
-	}
-	return n
-}
 
 // held is a hold as podstep prints it.
 type held struct {

@@ -45,7 +45,7 @@ func TestRestartsUnderChurn(t *testing.T) {
 			c := labtest.StartChurn(t, l, "restarts-"+probe, 3)
 			// With Delve it takes a while until the breakpoint is there.
 			armed := func() { l.UntilAnyEvent("hold", func(e probes.Event) bool { return e.Kind == probes.Held }) }
-			for i := range times(t, "PODSTEP_RESTARTS", restarts) {
+			for i := range labtest.Times(t, "PODSTEP_RESTARTS", restarts) {
 				armed()
 				pod := fmt.Sprintf("again-%s-%d", probe, i)
 				l.Create(labtest.TinyPod(pod))
@@ -76,7 +76,7 @@ func TestRestartsUnderChurn(t *testing.T) {
 func TestBothKilledAtOnce(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
-	for range times(t, "PODSTEP_KILLS", kills) {
+	for range labtest.Times(t, "PODSTEP_KILLS", kills) {
 		before := socketOf(t, l)
 		a := &attached{t: t, l: l, before: before, Attached: l.StartAttach()}
 		labtest.Eventually(t, "the path is taken", func() bool {

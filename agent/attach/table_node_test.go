@@ -129,7 +129,7 @@ func TestFaultTable(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
 	b := &breaker{t: t, l: l.WithProgram(labtest.ProgramWithMishaps), kubelet: l.KubeletPID()}
-	faults := drawFaults(times(t, "PODSTEP_FAULTS", faultsDrawn))
+	faults := drawFaults(labtest.Times(t, "PODSTEP_FAULTS", faultsDrawn))
 	for i, f := range faults {
 		began := time.Now()
 		longest := b.try(i, f)

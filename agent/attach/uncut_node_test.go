@@ -53,7 +53,7 @@ func TestNothingCut(t *testing.T) {
 	shell, port, copies := startShell(t, l, served), startForward(t, l, served), startCopies(t, l, served)
 
 	n, relay := 0, 0 // the first one
-	for least := time.Duration(times(t, "PODSTEP_UNCUT_SECONDS", uncutSeconds)) * time.Second; n < times(t, "PODSTEP_UNCUT", uncutTimes) || time.Since(began) < least; n++ {
+	for least := time.Duration(labtest.Times(t, "PODSTEP_UNCUT_SECONDS", uncutSeconds)) * time.Second; n < labtest.Times(t, "PODSTEP_UNCUT", uncutTimes) || time.Since(began) < least; n++ {
 		a := l.Attach()
 		if n == 0 {
 			relay = a.Relays()[0]
@@ -79,7 +79,7 @@ func TestNothingCut(t *testing.T) {
 	if labtest.Parent(relay) == 0 {
 		t.Errorf("the relay process %d has ended, and calls that came through it are under way", relay)
 	}
-	t.Logf("podstep came and went %d times in %v; %d files of %d MiB were copied", n, time.Since(began).Round(time.Second), copies.end(), times(t, "PODSTEP_UNCUT_MIB", uncutMiB))
+	t.Logf("podstep came and went %d times in %v; %d files of %d MiB were copied", n, time.Since(began).Round(time.Second), copies.end(), labtest.Times(t, "PODSTEP_UNCUT_MIB", uncutMiB))
 	close(r.free)
 	l.UntilReady(slow)
 	for _, pod := range []string{early, late} {
@@ -212,7 +212,7 @@ func startCopies(t *testing.T, l *labtest.Lab, pod string) *copies {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	if _, err := io.CopyN(io.MultiWriter(f, sum), rand.Reader, int64(times(t, "PODSTEP_UNCUT_MIB", uncutMiB))<<20); err != nil {
+	if _, err := io.CopyN(io.MultiWriter(f, sum), rand.Reader, int64(labtest.Times(t, "PODSTEP_UNCUT_MIB", uncutMiB))<<20); err != nil {
 		t.Fatal(err)
 	}
 	copyName, copyArgs := kubectl(t, l, "cp", file, pod+":/tmp/large")

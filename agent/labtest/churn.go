@@ -35,9 +35,9 @@ type Lifetimes struct {
 	Gone  []time.Duration // from deletion to gone
 }
 
-// churnEvery is the time from one new pod to the next, after the first n. A node that makes pods as fast as it can leaves
-// no processor for what is tested.
-const churnEvery = time.Second
+// churnEvery is the time from one new pod to the next, after the first n. A pod's life takes two seconds of a processor, and
+// a node that makes pods as fast as it can leaves none for what is tested.
+const churnEvery = 4 * time.Second
 
 // StartChurn makes up to n pods at a time come and go, until Check or the end of the test. The first n come at once.
 func StartChurn(tb testing.TB, l *Lab, prefix string, n int) *Churn {

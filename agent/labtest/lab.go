@@ -52,6 +52,9 @@ type run struct {
 	errs  bytes.Buffer
 }
 
+// Of returns the lab of a podstep-lab that the test itself started, and ends.
+func Of(tb testing.TB, s labstate.State) *Lab { return &Lab{tb: tb, Dir: s.Dir, State: s} }
+
 // Bin returns the path of one of the built programs.
 func Bin(tb testing.TB, name string) string {
 	tb.Helper()

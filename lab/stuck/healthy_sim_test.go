@@ -25,6 +25,8 @@ const (
 	startFor = 40 * time.Second
 	rollFor  = 40 * time.Second
 	endFor   = 100 * time.Second
+	// roundEvery is the time from one round of questions to the next: questions without a pause take the processors from the pods.
+	roundEvery = 5 * time.Second
 )
 
 // TestHealthy: about a hundred pods of many kinds, with which nothing is wrong, give no finding while they start, are
@@ -61,7 +63,9 @@ type wellness struct {
 // askFor asks about all pods again and again. With untilGone it ends with the last pod.
 func (w *wellness) askFor(d time.Duration, untilGone bool) {
 	end := time.Now().Add(d)
-	for time.Now().Before(end) {
+	round := time.NewTicker(roundEvery)
+	defer round.Stop()
+	for ; time.Now().Before(end); <-round.C {
 		list, err := w.e.Client.CoreV1().Pods(w.e.Namespace).List(w.e.Context(), metav1.ListOptions{})
 		if err != nil {
 			w.e.T.Fatal(err)
