@@ -60,6 +60,22 @@ func TestOperationOver(t *testing.T) {
 	}
 }
 
+// TestOpenWarnings: a warning about a volume is open no more when its next try must have gone well; one about all volumes, or
+// about the sandbox, is.
+func TestOpenWarnings(t *testing.T) {
+	for message, open := range map[string]bool{
+		`MountVolume.SetUp failed for volume "token" : failed to sync configmap cache: timed out waiting for the condition`: false,
+		`AttachVolume.Attach failed for volume "pv" : rpc error: code = Internal desc = busy`:                               false,
+		`Unable to attach or mount volumes: unmounted volumes=[token], unattached volumes=[]: timed out waiting`:            true,
+		`Failed to create pod sandbox: rpc error: code = Unknown desc = plugin type="bridge" failed (add): exit status 1`:   true,
+	} {
+		c := mounting(corev1.ConditionFalse, evidence.Event{Type: corev1.EventTypeWarning, Reason: "Failed", Message: message, Last: ago(2 * time.Minute)})
+		if got := len(c.openWarnings()) > 0; got != open {
+			t.Errorf("%s: open is %v", message, got)
+		}
+	}
+}
+
 // TestOver: a finding on something that holds up the sandbox is over when the sandbox is there.
 func TestOver(t *testing.T) {
 	held := &Cause{ID: "x", Holds: holdsSandbox}

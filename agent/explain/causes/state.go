@@ -133,12 +133,13 @@ func (c *Case) warned() (from time.Time, some bool) {
 	return from, some
 }
 
-// openWarnings returns the warnings about a pod that no progress has followed, in the order of the events.
+// openWarnings returns the warnings about a pod that no progress has followed, in the order of the events. An operation on
+// a volume that went well at its next try makes no event.
 func (c *Case) openWarnings() (out []*evidence.Event) {
 	progress := c.lastEvent("Pulled", "Created", "Started")
 	for i := range c.Cluster.Events {
 		e := &c.Cluster.Events[i]
-		if e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" && c.ofPod(e) && e.Last.After(progress) {
+		if e.Type == corev1.EventTypeWarning && e.Reason != "FailedScheduling" && c.ofPod(e) && e.Last.After(progress) && !(ofVolume(e) && c.operationOver(e)) {
 			out = append(out, e)
 		}
 	}
