@@ -78,12 +78,13 @@ func (m *Model) suspend() tea.Cmd {
 
 func (m *Model) toggleMouse() tea.Cmd {
 	m.mouse = !m.mouse
-	if m.mouse {
-		m.notice(m.text(words.Text("the mouse is on; hold Shift to select text", "鼠标已启用；按住 Shift 可选择文本")))
-	} else {
-		m.notice(m.text(words.Text("the mouse is off", "鼠标已关闭")))
-	}
+	m.notice(m.text(mouseIs[m.mouse]))
 	return nil
+}
+
+var mouseIs = map[bool]text{
+	true:  words.Text("the mouse is on; hold Shift to select text", "鼠标已启用；按住 Shift 可选择文本"),
+	false: words.Text("the mouse is off", "鼠标已关闭"),
 }
 
 func (m *Model) switchLang() tea.Cmd {

@@ -40,13 +40,20 @@ func (m *Model) dragTo(x int) {
 	m.state.Resize(x*100/max(1, m.frame.options.Width) - m.screen().Split)
 }
 
-func (m *Model) wheel(at tea.Mouse) {
-	by := wheelRows
-	switch at.Button {
+// wheelOf returns by how many rows a button of the mouse moves; false: it does not.
+func wheelOf(b tea.MouseButton) (by int, turns bool) {
+	switch b {
 	case tea.MouseWheelUp:
-		by = -wheelRows
+		return -wheelRows, true
 	case tea.MouseWheelDown:
-	default:
+		return wheelRows, true
+	}
+	return 0, false
+}
+
+func (m *Model) wheel(at tea.Mouse) {
+	by, turns := wheelOf(at.Button)
+	if !turns {
 		return
 	}
 	if l := m.top(); l != nil {

@@ -25,9 +25,11 @@ func (m *Model) openPalette() tea.Cmd {
 	return nil
 }
 
+var helpTitle = words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")
+
 // openHelp lists all keys. A person searches it by what the keys do, and by the key.
 func (m *Model) openHelp() tea.Cmd {
-	p := ask.NewPicker(screen.OverHelp, m.text(words.Text("Keys · type to search, also by key", "按键 · 输入即可搜索，也可按键名")), "/", m.actionChoices())
+	p := ask.NewPicker(screen.OverHelp, m.text(helpTitle), "/", m.actionChoices())
 	p.ByKey = true
 	m.push(p)
 	return nil

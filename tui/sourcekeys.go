@@ -6,7 +6,6 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/probes/words"
-	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/view"
 )
 
@@ -14,58 +13,84 @@ import (
 func (s *Sources) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
 	s.notice = nil
-	if name != "ctrl+c" && s.input != nil {
+	s.asked, s.warned = s.warned, false
+	switch {
+	case name == "ctrl+c":
+	case s.help != nil:
+		cmd, over := s.help.Key(k)
+		return s.afterHelp(cmd, over)
+	case s.input != nil:
 		cmd, over := s.input.Key(k)
 		if over {
 			s.input = nil
 		}
 		return cmd
 	}
-	warned := s.warned
-	s.warned = false
-	page := max(1, view.NodesRows(s.frame.styles)-1)
-	switch name {
-	case "up", "k":
-		s.list.Move(-1)
-	case "down", "j":
-		s.list.Move(1)
-	case "pgup", "ctrl+b":
-		s.list.Move(-page)
-	case "pgdown", "ctrl+f":
-		s.list.Move(page)
-	case "home":
-		s.list.Move(-len(s.sources) * 1 << 20)
-	case "end", "G":
-		s.list.Move(len(s.sources) * 1 << 20)
-	case "enter", "right", "l":
-		return s.enter()
-	case "g":
-		s.list.ToggleGroups()
-	case "/":
-		s.filterBy()
-	case "esc":
-		s.list.Filter("")
-	case "L":
-		s.switchLang()
-	case "q", "ctrl+c":
-		return s.quit(warned)
+	if a := s.actionOf(name); a != nil {
+		return a.do(s)
 	}
 	return nil
 }
 
-// filterBy asks for a text, and filters by it while it is typed.
-func (s *Sources) filterBy() {
-	s.input = ask.NewInput("/", s.list.Filtered(), nil, func(string) (tea.Cmd, error) { return nil, nil })
-	s.input.Typed = func(text string) error {
-		s.list.Filter(text)
-		return nil
+// afterHelp takes the help away if it is over.
+func (s *Sources) afterHelp(cmd tea.Cmd, over bool) tea.Cmd {
+	if over {
+		s.help = nil
 	}
-	s.input.Left = func(was string) { s.list.Filter(was) }
+	return cmd
 }
 
-func (s *Sources) switchLang() {
-	s.opts.Lang = otherLang(s.opts.Lang)
-	s.list.SetLang(s.opts.Lang)
+// mouseEvent carries out a click or a turn of the wheel. A click on the selected row opens it.
+func (s *Sources) mouseEvent(msg tea.MouseMsg) tea.Cmd {
+	if !s.mouse || s.frame.styles == nil {
+		return nil
+	}
+	at := msg.Mouse()
+	switch msg.(type) {
+	case tea.MouseWheelMsg:
+		s.wheel(at.Button)
+	case tea.MouseClickMsg:
+		if at.Button == tea.MouseLeft {
+			return s.click(at.X, at.Y)
+		}
+	}
+	return nil
+}
+
+func (s *Sources) wheel(b tea.MouseButton) {
+	by, turns := wheelOf(b)
+	switch {
+	case !turns:
+	case s.help != nil:
+		s.help.Move(by)
+	default:
+		s.list.Move(by)
+	}
+}
+
+func (s *Sources) click(x, y int) tea.Cmd {
+	n := s.screen()
+	t, ok := view.HitNodes(n, s.frame.styles, x, y)
+	switch {
+	case !ok:
+	case s.help != nil:
+		if t.Kind == view.OnItem {
+			return s.afterHelp(s.help.Item(t.Index))
+		}
+	case t.Kind == view.OnHint:
+		for i := range s.actions {
+			if a := &s.actions[i]; a.hint != nil && keyName(a.keys[0]) == t.ID {
+				s.notice = nil
+				s.asked, s.warned = s.warned, false
+				return a.do(s)
+			}
+		}
+	case t.Kind == view.OnItem && t.Index == n.Cursor:
+		return s.enter()
+	case t.Kind == view.OnItem:
+		s.list.Move(t.Index - n.Cursor)
+	}
+	return nil
 }
 
 // quit ends the program. It asks first if pods that are held would go on.

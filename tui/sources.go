@@ -11,7 +11,6 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/reason"
-	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/nodes"
 	"github.com/podstep/podstep/tui/screen"
@@ -49,8 +48,11 @@ type Sources struct {
 	wanted map[int]*agentpb.Pod
 	// terminal are the messages about the terminal that each screen needs, by their types.
 	terminal map[reflect.Type]tea.Msg
-	// warned: the person was asked about what is held on other nodes.
-	warned bool
+	// warned: the person was asked, with the last key, about what is held on other nodes. asked: with the key before.
+	warned, asked bool
+	mouse         bool
+	actions       []sourceAction
+	help          *ask.Picker // nil: it is not shown
 }
 
 // followed brings what is known of the nodes, whenever it has changed.
@@ -63,7 +65,7 @@ const none = -1
 
 func newSources(ctx context.Context, sources []Source, f followed, end *ending, o Options, c clock) *Sources {
 	s := &Sources{
-		ctx: ctx, opts: o, clock: c, sources: sources, fleet: f, end: end, list: nodes.New(o.Lang), current: none,
+		ctx: ctx, opts: o, clock: c, sources: sources, fleet: f, end: end, list: nodes.New(o.Lang), current: none, mouse: !o.NoMouse, actions: sourceActions(),
 		opened: map[int]*Model{}, wanted: map[int]*agentpb.Pod{}, terminal: map[reflect.Type]tea.Msg{},
 	}
 	s.frame.options = view.Options{NoColour: o.NoColour}
@@ -139,9 +141,13 @@ func (s *Sources) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			return s, s.key(msg)
 		}
 		delete(s.wanted, s.current) // the person has gone on to something else
+	case tea.MouseMsg:
+		if s.current == none {
+			return s, s.mouseEvent(msg)
+		}
 	case tea.PasteMsg:
-		if s.current == none && s.input != nil {
-			s.input.Paste(msg.Content)
+		if s.current == none {
+			s.paste(msg.Content)
 		}
 	}
 	if s.current != none {
@@ -243,6 +249,16 @@ func (s *Sources) enter() tea.Cmd {
 	}
 }
 
+// paste takes text that is pasted into what is being typed.
+func (s *Sources) paste(text string) {
+	switch {
+	case s.help != nil:
+		s.help.Paste(text)
+	case s.input != nil:
+		s.input.Paste(text)
+	}
+}
+
 // open shows a session that was opened.
 func (s *Sources) open(msg openedMsg) tea.Cmd {
 	if msg.err != nil {
@@ -271,6 +287,9 @@ func (s *Sources) View() tea.View {
 	}
 	v := tea.NewView("")
 	v.AltScreen, v.WindowTitle = true, "podstep"
+	if s.mouse {
+		v.MouseMode = tea.MouseModeCellMotion
+	}
 	if s.frame.styles != nil {
 		v.Content = view.DrawNodes(s.screen(), s.frame.styles)
 	}
@@ -284,15 +303,9 @@ func (s *Sources) screen() *screen.Nodes {
 	if s.input != nil {
 		n.Input = s.input.Draw()
 	}
-	groups := words.Text("group by namespace", "按命名空间分组")
-	if s.list.ByNamespace() {
-		groups = words.Text("group by node", "按节点分组")
+	if s.help != nil {
+		n.Over = s.help.Overlay(s.frame.styles)
 	}
-	for _, h := range []struct {
-		key  string
-		text text
-	}{{"Enter", words.Text("open", "打开")}, {"g", groups}, {"/", words.Text("filter", "过滤")}, {"L", words.Text("中文", "English")}, {"q", words.Text("end", "退出")}} {
-		n.Hints = append(n.Hints, screen.Hint{Key: h.key, Text: s.opts.Lang.In(h.text)})
-	}
+	n.Hints = s.hints()
 	return n
 }

@@ -18,6 +18,8 @@ type Nodes struct {
 	Empty  string
 	Input  *Input
 	Notice *Notice
+	// Over is what is on top of the list; nil: nothing.
+	Over *Overlay
 	// Hints are the keys that do something. The last one is drawn at the end of the line.
 	Hints []Hint
 }

@@ -55,7 +55,10 @@ func (f *frame) zone(r Rect, t Target) {
 
 // Hit returns the target at a place of the screen.
 func Hit(s *screen.Screen, st *Styles, x, y int) (Target, bool) {
-	f := drawn(s, st)
+	return drawn(s, st).hit(x, y)
+}
+
+func (f *frame) hit(x, y int) (Target, bool) {
 	for i := len(f.zones) - 1; i >= 0; i-- {
 		if f.zones[i].has(x, y) {
 			return f.zones[i].Target, true

@@ -6,9 +6,16 @@ import "github.com/podstep/podstep/tui/screen"
 func NodesRows(st *Styles) int { return max(0, st.Height-2) }
 
 // DrawNodes returns the list of the pods of several nodes as text, in the size that Draw has.
-func DrawNodes(n *screen.Nodes, st *Styles) string {
+func DrawNodes(n *screen.Nodes, st *Styles) string { return drawnNodes(n, st).c.text(st.inks) }
+
+// HitNodes returns the target at a place of the list. For a row of it, or of what is on top, that is OnItem.
+func HitNodes(n *screen.Nodes, st *Styles, x, y int) (Target, bool) {
+	return drawnNodes(n, st).hit(x, y)
+}
+
+func drawnNodes(n *screen.Nodes, st *Styles) *frame {
 	f := &frame{
-		s:  &screen.Screen{Lang: n.Lang, Focus: screen.PanePods, Input: n.Input, Notice: n.Notice, Hints: n.Hints},
+		s:  &screen.Screen{Lang: n.Lang, Focus: screen.PanePods, Input: n.Input, Notice: n.Notice, Hints: n.Hints, Over: n.Over},
 		st: st, m: st.m, c: newCanvas(st.Width, st.Height),
 	}
 	if st.Glyphs == ASCII {
@@ -25,13 +32,18 @@ func DrawNodes(n *screen.Nodes, st *Styles) string {
 		list.H-- // the notice may need the line
 	}
 	for i := range n.Rows[:min(len(n.Rows), max(0, list.H))] {
+		f.zone(list.line(i), Target{Kind: OnItem, Index: i})
 		f.nodesRow(list.line(i), &n.Rows[i], i == n.Cursor)
 	}
 	if n.Empty != "" && list.H > len(n.Rows)+1 {
 		f.empty(list.inset(0, len(n.Rows)+1, 0, 0), n.Empty)
 	}
 	f.thumb(list, n.Top, min(len(n.Rows), list.H), n.Total)
-	return f.c.text(st.inks)
+	if n.Over != nil {
+		f.zones = nil // only what is on top takes clicks
+		f.over()
+	}
+	return f
 }
 
 func (f *frame) nodesRow(line Rect, r *screen.NodesRow, selected bool) {
