@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof: first what computes beside one lab, then two labs at a time. The output of a part is
+# CI: runs all parts of the proof: unit tests, then what only computes beside one lab, then two labs at a time. The output of a part is
 # printed when the part ends. At the end the script prints the time of each part, the
 # slowest tests, and each test that needed a second run.
 set -uo pipefail
@@ -46,10 +46,9 @@ nicely() {
 }
 
 computing() {
-	timed test nicely 10 make test
-	timed lint nicely 10 make lint
-	timed test-install nicely 10 make test-install
-	timed cross nicely 10 make cross SYSTEMS=darwin-arm64
+	timed lint nicely 15 make lint
+	timed test-install nicely 15 make test-install
+	timed cross nicely 15 make cross SYSTEMS=darwin-arm64
 }
 
 # take_part prints the next part that waits, and takes it off the list.
@@ -67,10 +66,13 @@ lane() {
 	while part=$(take_part) && [ -n "$part" ]; do tests "$part"; done
 }
 
-# What computes keeps all processors busy, and a kubelet that gets no processor for seconds is ill. So it is nicer than the
-# labs, and takes the place of one of the two that run at a time: with a third, all took longer, and some tests too long. node-lab
-# is without another lab, since it looks at what a lab leaves on the machine. node-hold holds a pod for ten minutes beside
-# the others, and costs little.
+# Unit tests keep all processors busy, and wait for processes of their own. Beside labs they took four times as long, and some
+# waits too long. So they run alone.
+timed test make test
+
+# Two labs keep the processors busy, too: with a third, all took longer. What only computes is nicer than they are, since a
+# kubelet that gets no processor for seconds is ill, and runs beside one. node-lab is without another lab, since it looks at what
+# a lab leaves on the machine. node-hold holds a pod for ten minutes beside the others, and costs little.
 printf '%s\n' node-attach sim-stuck node-delve sim-screen sim-lab node-kubelet node-screen node-stuck test-cri node-probes >"$REPORTS/waiting"
 computing &
 computing=$!
