@@ -144,6 +144,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
 	a.points.rate = rate.NewLimiter(snapshotRate, snapshotBurst)
+	a.points.initLogs()
 	a.SetKubelet(opts.KubeletVersion)
 	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
@@ -166,6 +167,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	a.verdicts = newVerdicts(a.info(), c)
 	a.pods.Forgotten = a.verdicts.forget
 	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.verdicts, a.now)
+	a.journal.called = a.logCall
 	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.ForgetOld
 	hook.Go(a.journal.run)
 	return a, nil

@@ -43,7 +43,8 @@ type breakpoint struct {
 	missed uint32  // pods that passed because there was no room for one more hold or snapshot
 	seq    uint64  // of the last event before it was set
 	found  []Found // the places that spec.at names; none for a breakpoint at steps
-	idle   bool    // it acts nowhere in the present kubelet; Agent.renewing guards it
+	log    *logAction
+	idle   bool // it acts nowhere in the present kubelet; Agent.renewing guards it
 }
 
 // breakpoints is the table of the breakpoints.
@@ -53,11 +54,13 @@ type breakpoints struct {
 	all   map[uint32]*breakpoint
 	armed func(int32)
 	snapshots
+	logs
 }
 
 // addBreakpoint checks a breakpoint and adds it.
 func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, by asker) (*agentpb.Breakpoint, error) {
-	if err := a.mayAct(); err != nil {
+	_, logs := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
+	if err := a.mayAct(); err != nil && !logs {
 		return nil, err
 	}
 	var b *breakpoint
@@ -119,6 +122,9 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		return nil, err
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel, steps: map[int]bool{}}
+	if b.log, err = newLogAction(spec); err != nil {
+		return nil, err
+	}
 	side := b.side()
 	if b.fails() && side == exit {
 		return nil, invalid(agentpb.Problem_FAIL_ON_EXIT, nil)
@@ -137,7 +143,7 @@ func (a *Agent) newBreakpoint(spec *agentpb.AddBreakpointRequest) (*breakpoint, 
 		return nil, refusedFor(why, agentpb.Problem_NO_STEP_ALLOWS, args{"on": sideNames[side], "step": spec.GetStep()})
 	}
 	b.setLimits()
-	return b, nil
+	return b, a.checkLog(b)
 }
 
 // newBreakpointAt is newBreakpoint for a place of the kubelet's code that is no step.
@@ -151,7 +157,8 @@ func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpoint
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel}
 	_, delays := spec.GetAction().(*agentpb.AddBreakpointRequest_Delay)
-	if b.fails() || b.snaps() || delays || b.side() != enter || spec.GetStep() != "" {
+	_, logs := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
+	if b.fails() || b.snaps() || logs || delays || b.side() != enter || spec.GetStep() != "" {
 		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
 	}
 	find := a.finder()
@@ -267,7 +274,7 @@ func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault e
 	b := t.hit(a, at, room)
 	if b == nil {
 		if may && !room {
-			t.miss(a, s, ps, func(b *breakpoint) bool { return !b.snaps() && b.steps[s.step.ID] && b.applies(a, at) })
+			t.miss(a, s, ps, func(b *breakpoint) bool { return !b.passes() && b.steps[s.step.ID] && b.applies(a, at) })
 		}
 		return false, nil
 	}
@@ -320,7 +327,7 @@ const injected = " (injected by podstep)"
 func (t *breakpoints) hit(a *Agent, at crossing, may bool) *breakpoint {
 	for {
 		b := t.first(func(b *breakpoint) bool {
-			return !b.snaps() && b.steps[at.span.step.ID] && (may && !b.fails() || b.fails() && at.span.mayFail()) && b.applies(a, at)
+			return !b.passes() && b.steps[at.span.step.ID] && (may && !b.fails() || b.fails() && at.span.mayFail()) && b.applies(a, at)
 		})
 		if b == nil {
 			return nil

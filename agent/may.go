@@ -88,13 +88,13 @@ func (p *Probe) Stops(step string) (out Stops) {
 	t := &a.points
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all)-int(t.armedSnapshots.Load()) // more is armed than breakpoints and holds at lines
+	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all)-int(t.armedSnapshots.Load()+t.armedLogs.Load()) // more is armed than breakpoints and holds at lines
 	sides := [2]bool{}
 	for side := range sides {
 		sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds(side)
 	}
 	for _, b := range t.all {
-		if side := b.side(); !b.snaps() && b.steps[s.ID] && (reach.holds(side) || b.fails() && reach.fails()) {
+		if side := b.side(); !b.passes() && b.steps[s.ID] && (reach.holds(side) || b.fails() && reach.fails()) {
 			sides[side], out.Every = true, true
 		}
 	}

@@ -128,7 +128,7 @@ func (a *Agent) whyNotAt(s *stepInfo, b *breakpoint) *agentpb.Problem {
 	switch {
 	case !a.sees(s) && s.hold[side] != probes.HoldNo:
 		return a.whyNotSeen(s)
-	case !b.snaps() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
+	case !b.passes() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
 		return a.whyNoHold(s, side)
 	case !a.sees(s):
 		return a.whyNotSeen(s)

@@ -14,8 +14,7 @@ import (
 // snapshotRate and snapshotBurst bound the stacks that an agent keeps in a second, whoever asks for them.
 const snapshotRate, snapshotBurst = 5, 20
 
-// snapshots is what the table of the breakpoints knows of those that keep a stack. They stop nobody, so the probes, which
-// prepare for stops, do not hear of them.
+// snapshots is what the table of the breakpoints knows of those that keep a stack.
 type snapshots struct {
 	armedSnapshots atomic.Int32
 	rate           *rate.Limiter
@@ -29,13 +28,19 @@ func (b *breakpoint) snaps() bool {
 	return snaps
 }
 
+// passes reports whether the breakpoint stops nobody. The probes, which prepare for stops, do not hear of it.
+func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil }
+
 // arm adds n to the number of breakpoints of the same kind. The caller holds mu.
 func (t *breakpoints) arm(b *breakpoint, n int32) {
-	if b.snaps() {
+	switch {
+	case b.snaps():
 		t.armedSnapshots.Add(n)
-		return
+	case b.log != nil:
+		t.armedLogs.Add(n)
+	default:
+		t.armed(n)
 	}
-	t.armed(n)
 }
 
 // snap keeps the stack of a call in its pod's story, if a breakpoint wants it here.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof: unit tests, then what only computes beside one lab, then two labs at a time. The output of a part is
-# printed when the part ends. At the end the script prints the time of each part, the
-# slowest tests, and each test that needed a second run.
+# CI: runs all parts of the proof: unit tests, then what only computes beside one lab, then two labs at a time. The output
+# of a part is printed when the part ends. At the end the script prints the time of each part, the slowest tests, and each
+# test that needed a second run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports

@@ -431,6 +431,10 @@ const (
 	Problem_LINES_FAILED Problem_Code = 73
 	// AT_HOLDS: a breakpoint at a place of the code can only hold, as the pod comes there.
 	Problem_AT_HOLDS Problem_Code = 74
+	// BAD_LOG_FIELD: no step that the breakpoint is at has a value of that name. Args: field, fields (those that there are).
+	Problem_BAD_LOG_FIELD Problem_Code = 92
+	// BAD_LOG_FILTER: the filter of a log cannot be read. Args: error.
+	Problem_BAD_LOG_FILTER Problem_Code = 93
 	// NO_STACK: the step is no call of a function, so that no snapshot can be taken there.
 	Problem_NO_STACK Problem_Code = 75
 	// TOO_MANY_WATCHERS: Args: count.
@@ -489,6 +493,8 @@ var (
 		72: "NO_LINES",
 		73: "LINES_FAILED",
 		74: "AT_HOLDS",
+		92: "BAD_LOG_FIELD",
+		93: "BAD_LOG_FILTER",
 		75: "NO_STACK",
 		80: "TOO_MANY_WATCHERS",
 		90: "NOT_RECORDED",
@@ -540,6 +546,8 @@ var (
 		"NO_LINES":             72,
 		"LINES_FAILED":         73,
 		"AT_HOLDS":             74,
+		"BAD_LOG_FIELD":        92,
+		"BAD_LOG_FILTER":       93,
 		"NO_STACK":             75,
 		"TOO_MANY_WATCHERS":    80,
 		"NOT_RECORDED":         90,
@@ -571,7 +579,7 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35, 0}
+	return file_agent_proto_rawDescGZIP(), []int{36, 0}
 }
 
 type SegmentsRequest struct {
@@ -1669,7 +1677,9 @@ type InfoResponse struct {
 	// you is the process that asked. By it a client knows which holds are its own.
 	You *Peer `protobuf:"bytes,13,opt,name=you,proto3" json:"you,omitempty"`
 	// snapshots: the agent knows SnapshotAction. An older agent ignores it, and would hold pods instead.
-	Snapshots     bool `protobuf:"varint,14,opt,name=snapshots,proto3" json:"snapshots,omitempty"`
+	Snapshots bool `protobuf:"varint,14,opt,name=snapshots,proto3" json:"snapshots,omitempty"`
+	// logs: the agent knows LogAction. An older agent ignores it, and would hold pods instead.
+	Logs          bool `protobuf:"varint,15,opt,name=logs,proto3" json:"logs,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1791,6 +1801,13 @@ func (x *InfoResponse) GetYou() *Peer {
 func (x *InfoResponse) GetSnapshots() bool {
 	if x != nil {
 		return x.Snapshots
+	}
+	return false
+}
+
+func (x *InfoResponse) GetLogs() bool {
+	if x != nil {
+		return x.Logs
 	}
 	return false
 }
@@ -3076,8 +3093,9 @@ type AddBreakpointRequest struct {
 	//	*AddBreakpointRequest_Fail
 	//	*AddBreakpointRequest_Delay
 	//	*AddBreakpointRequest_Snapshot
+	//	*AddBreakpointRequest_Log
 	Action isAddBreakpointRequest_Action `protobuf_oneof:"action"`
-	// times is how often the breakpoint acts before it is gone. Zero: a hold and a snapshot for ever, a fault once.
+	// times is how often the breakpoint acts before it is gone. Zero: a fault once, everything else for ever.
 	Times uint32 `protobuf:"varint,8,opt,name=times,proto3" json:"times,omitempty"`
 	// after is how many hits the breakpoint skips first.
 	After uint32 `protobuf:"varint,9,opt,name=after,proto3" json:"after,omitempty"`
@@ -3197,6 +3215,15 @@ func (x *AddBreakpointRequest) GetSnapshot() *SnapshotAction {
 	return nil
 }
 
+func (x *AddBreakpointRequest) GetLog() *LogAction {
+	if x != nil {
+		if x, ok := x.Action.(*AddBreakpointRequest_Log); ok {
+			return x.Log
+		}
+	}
+	return nil
+}
+
 func (x *AddBreakpointRequest) GetTimes() uint32 {
 	if x != nil {
 		return x.Times
@@ -3267,6 +3294,10 @@ type AddBreakpointRequest_Snapshot struct {
 	Snapshot *SnapshotAction `protobuf:"bytes,15,opt,name=snapshot,proto3,oneof"`
 }
 
+type AddBreakpointRequest_Log struct {
+	Log *LogAction `protobuf:"bytes,16,opt,name=log,proto3,oneof"`
+}
+
 func (*AddBreakpointRequest_Hold) isAddBreakpointRequest_Action() {}
 
 func (*AddBreakpointRequest_Fail) isAddBreakpointRequest_Action() {}
@@ -3274,6 +3305,8 @@ func (*AddBreakpointRequest_Fail) isAddBreakpointRequest_Action() {}
 func (*AddBreakpointRequest_Delay) isAddBreakpointRequest_Action() {}
 
 func (*AddBreakpointRequest_Snapshot) isAddBreakpointRequest_Action() {}
+
+func (*AddBreakpointRequest_Log) isAddBreakpointRequest_Action() {}
 
 type HoldAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3358,6 +3391,63 @@ func (*SnapshotAction) Descriptor() ([]byte, []int) {
 	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
+// LogAction puts values of the call into the pod's story, as a NOTE event. It stops nobody, so that it is allowed at every
+// step that is seen, and by agents that are read-only. The agent acts on the call's event, after the call has gone on.
+type LogAction struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// fields are names of the step's values; none: all that the call has. At a step's exit, those of its entry count too. The
+	// event always has the call's error and duration, so "err" and "took" may be among the names.
+	Fields []string `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
+	// filter selects calls, in the language of filters of events; empty: all.
+	Filter        string `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LogAction) Reset() {
+	*x = LogAction{}
+	mi := &file_agent_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LogAction) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LogAction) ProtoMessage() {}
+
+func (x *LogAction) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LogAction.ProtoReflect.Descriptor instead.
+func (*LogAction) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *LogAction) GetFields() []string {
+	if x != nil {
+		return x.Fields
+	}
+	return nil
+}
+
+func (x *LogAction) GetFilter() string {
+	if x != nil {
+		return x.Filter
+	}
+	return ""
+}
+
 type Breakpoint struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -3370,7 +3460,7 @@ type Breakpoint struct {
 	// peer is the process that asked for the breakpoint.
 	Peer *Peer `protobuf:"bytes,8,opt,name=peer,proto3" json:"peer,omitempty"`
 	// missed counts the pods that the breakpoint let pass: as many pods were held as may be at one time, or more
-	// snapshots were wanted than the agent takes in a second.
+	// snapshots or logs were wanted than the agent takes in a second.
 	Missed uint32 `protobuf:"varint,9,opt,name=missed,proto3" json:"missed,omitempty"`
 	// seq is the number of the last event before the breakpoint was set. It acts only on later events.
 	Seq uint64 `protobuf:"varint,10,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -3382,7 +3472,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3394,7 +3484,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3407,7 +3497,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -3491,7 +3581,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3503,7 +3593,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3516,7 +3606,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *Refused) GetStep() string {
@@ -3551,7 +3641,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3563,7 +3653,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3576,7 +3666,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3615,7 +3705,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3627,7 +3717,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3640,7 +3730,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 type ListBreakpointsResponse struct {
@@ -3652,7 +3742,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3664,7 +3754,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3677,7 +3767,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3696,7 +3786,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3708,7 +3798,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3721,7 +3811,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3751,7 +3841,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3763,7 +3853,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3776,7 +3866,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3839,7 +3929,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3851,7 +3941,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3864,7 +3954,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{40}
+	return file_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -3934,7 +4024,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3946,7 +4036,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3959,7 +4049,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{41}
+	return file_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -4008,7 +4098,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4020,7 +4110,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4033,7 +4123,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{42}
+	return file_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -4063,7 +4153,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4075,7 +4165,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4088,7 +4178,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{43}
+	return file_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ListHoldsRequest) GetPods() *PodSelector {
@@ -4130,7 +4220,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4142,7 +4232,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4155,7 +4245,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{44}
+	return file_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -4212,7 +4302,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4314,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4327,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{45}
+	return file_agent_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -4385,7 +4475,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4487,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4500,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{46}
+	return file_agent_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4511,7 +4601,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\x12\x10\n" +
 	"\x03seq\x18\x14 \x01(\x04R\x03seq\"\r\n" +
-	"\vInfoRequest\"\xdb\x03\n" +
+	"\vInfoRequest\"\xef\x03\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -4528,7 +4618,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06limits\x18\v \x01(\v2\x18.podstep.agent.v1.LimitsR\x06limits\x12/\n" +
 	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probes\x12(\n" +
 	"\x03you\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x03you\x12\x1c\n" +
-	"\tsnapshots\x18\x0e \x01(\bR\tsnapshotsJ\x04\b\x06\x10\a\"\xe2\x01\n" +
+	"\tsnapshots\x18\x0e \x01(\bR\tsnapshots\x12\x12\n" +
+	"\x04logs\x18\x0f \x01(\bR\x04logsJ\x04\b\x06\x10\a\"\xe2\x01\n" +
 	"\x05Probe\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.podstep.agent.v1.ProbeStateR\x05state\x120\n" +
@@ -4644,7 +4735,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x05limit\x18\x03 \x01(\x03R\x05limit\x12\x16\n" +
 	"\x06events\x18\x04 \x01(\x04R\x06events\x12\x18\n" +
 	"\adropped\x18\x05 \x01(\x04R\adropped\x12\x18\n" +
-	"\afailing\x18\x06 \x01(\tR\afailing\"\xd0\x04\n" +
+	"\afailing\x18\x06 \x01(\tR\afailing\"\x81\x05\n" +
 	"\x14AddBreakpointRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12$\n" +
@@ -4654,7 +4745,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x04hold\x18\x05 \x01(\v2\x1c.podstep.agent.v1.HoldActionH\x00R\x04hold\x12\x14\n" +
 	"\x04fail\x18\x06 \x01(\tH\x00R\x04fail\x121\n" +
 	"\x05delay\x18\a \x01(\v2\x19.google.protobuf.DurationH\x00R\x05delay\x12>\n" +
-	"\bsnapshot\x18\x0f \x01(\v2 .podstep.agent.v1.SnapshotActionH\x00R\bsnapshot\x12\x14\n" +
+	"\bsnapshot\x18\x0f \x01(\v2 .podstep.agent.v1.SnapshotActionH\x00R\bsnapshot\x12/\n" +
+	"\x03log\x18\x10 \x01(\v2\x1b.podstep.agent.v1.LogActionH\x00R\x03log\x12\x14\n" +
 	"\x05times\x18\b \x01(\rR\x05times\x12\x14\n" +
 	"\x05after\x18\t \x01(\rR\x05after\x123\n" +
 	"\aexpires\x18\n" +
@@ -4667,7 +4759,10 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"HoldAction\x12/\n" +
 	"\x05lease\x18\x01 \x01(\v2\x19.google.protobuf.DurationR\x05lease\"\x10\n" +
-	"\x0eSnapshotAction\"\xf9\x02\n" +
+	"\x0eSnapshotAction\";\n" +
+	"\tLogAction\x12\x16\n" +
+	"\x06fields\x18\x01 \x03(\tR\x06fields\x12\x16\n" +
+	"\x06filter\x18\x02 \x01(\tR\x06filter\"\xf9\x02\n" +
 	"\n" +
 	"Breakpoint\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12:\n" +
@@ -4683,7 +4778,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xaa\t\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xd1\t\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4691,7 +4786,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\x95\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\a\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4739,7 +4834,9 @@ const file_agent_proto_rawDesc = "" +
 	"\vLOOK_FAILED\x10G\x12\f\n" +
 	"\bNO_LINES\x10H\x12\x10\n" +
 	"\fLINES_FAILED\x10I\x12\f\n" +
-	"\bAT_HOLDS\x10J\x12\f\n" +
+	"\bAT_HOLDS\x10J\x12\x11\n" +
+	"\rBAD_LOG_FIELD\x10\\\x12\x12\n" +
+	"\x0eBAD_LOG_FILTER\x10]\x12\f\n" +
 	"\bNO_STACK\x10K\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\x12\x10\n" +
 	"\fNOT_RECORDED\x10Z\x12\x10\n" +
@@ -4880,7 +4977,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -4921,26 +5018,27 @@ var file_agent_proto_goTypes = []any{
 	(*AddBreakpointRequest)(nil),    // 36: podstep.agent.v1.AddBreakpointRequest
 	(*HoldAction)(nil),              // 37: podstep.agent.v1.HoldAction
 	(*SnapshotAction)(nil),          // 38: podstep.agent.v1.SnapshotAction
-	(*Breakpoint)(nil),              // 39: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 40: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 41: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 42: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 43: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 44: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 45: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 46: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 47: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 48: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 49: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 50: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 51: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 52: podstep.agent.v1.Budget
-	nil,                             // 53: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 54: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 55: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 56: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 57: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 58: google.protobuf.Timestamp
+	(*LogAction)(nil),               // 39: podstep.agent.v1.LogAction
+	(*Breakpoint)(nil),              // 40: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 41: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 42: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 43: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 44: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 45: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 46: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 47: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 48: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 49: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 50: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 51: podstep.agent.v1.ListHoldsResponse
+	(*HoldInfo)(nil),                // 52: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 53: podstep.agent.v1.Budget
+	nil,                             // 54: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 55: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 56: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 57: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 58: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 59: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
 	28, // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
@@ -4950,113 +5048,114 @@ var file_agent_proto_depIdxs = []int32{
 	14, // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
 	14, // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
 	14, // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	57, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	58, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
 	12, // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
 	0,  // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	17, // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	15, // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	58, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	59, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
 	26, // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
 	24, // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
 	21, // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
 	25, // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
 	1,  // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
 	23, // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	58, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	59, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
 	22, // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	53, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	57, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	57, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	57, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	57, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	54, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	58, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	58, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	58, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	58, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
 	27, // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
 	23, // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
 	23, // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
 	23, // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	54, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	55, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
 	28, // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	28, // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	32, // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
 	15, // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	58, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	51, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	55, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	59, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	52, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	56, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
 	35, // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
 	28, // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
 	2,  // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	57, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	58, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
 	37, // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	57, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	58, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
 	38, // 44: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
-	57, // 45: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	57, // 46: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	36, // 47: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	40, // 48: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	58, // 49: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	25, // 50: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	13, // 51: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	41, // 52: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 53: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	56, // 54: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	41, // 55: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	23, // 56: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	39, // 57: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	28, // 58: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	57, // 59: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	57, // 60: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	28, // 61: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 62: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	57, // 63: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	57, // 64: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	28, // 65: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	51, // 66: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	28, // 67: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	51, // 68: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	15, // 69: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	58, // 70: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	57, // 71: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	52, // 72: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	17, // 73: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	25, // 74: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	57, // 75: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 76: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	13, // 77: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	57, // 78: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	19, // 79: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	29, // 80: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	30, // 81: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	33, // 82: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	36, // 83: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	42, // 84: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	44, // 85: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	45, // 86: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	45, // 87: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	46, // 88: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	47, // 89: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	49, // 90: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	10, // 91: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	6,  // 92: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
-	8,  // 93: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
-	20, // 94: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	18, // 95: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	31, // 96: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	34, // 97: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	39, // 98: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	43, // 99: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	39, // 100: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	51, // 101: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	51, // 102: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	51, // 103: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	48, // 104: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	50, // 105: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	11, // 106: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	7,  // 107: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
-	9,  // 108: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
-	94, // [94:109] is the sub-list for method output_type
-	79, // [79:94] is the sub-list for method input_type
-	79, // [79:79] is the sub-list for extension type_name
-	79, // [79:79] is the sub-list for extension extendee
-	0,  // [0:79] is the sub-list for field type_name
+	39, // 45: podstep.agent.v1.AddBreakpointRequest.log:type_name -> podstep.agent.v1.LogAction
+	58, // 46: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	58, // 47: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	36, // 48: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	41, // 49: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	59, // 50: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	25, // 51: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	13, // 52: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	42, // 53: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,  // 54: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	57, // 55: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	42, // 56: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	23, // 57: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	40, // 58: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	28, // 59: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	58, // 60: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	58, // 61: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	28, // 62: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,  // 63: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	58, // 64: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	58, // 65: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	28, // 66: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	52, // 67: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	28, // 68: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	52, // 69: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	15, // 70: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	59, // 71: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	58, // 72: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	53, // 73: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	17, // 74: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	25, // 75: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	58, // 76: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,  // 77: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	13, // 78: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	58, // 79: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	19, // 80: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	29, // 81: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	30, // 82: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	33, // 83: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	36, // 84: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	43, // 85: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	45, // 86: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	46, // 87: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	46, // 88: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	47, // 89: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	48, // 90: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	50, // 91: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	10, // 92: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	6,  // 93: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
+	8,  // 94: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
+	20, // 95: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	18, // 96: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	31, // 97: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	34, // 98: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	40, // 99: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	44, // 100: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	40, // 101: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	52, // 102: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	52, // 103: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	52, // 104: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	49, // 105: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	51, // 106: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	11, // 107: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	7,  // 108: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
+	9,  // 109: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
+	95, // [95:110] is the sub-list for method output_type
+	80, // [80:95] is the sub-list for method input_type
+	80, // [80:80] is the sub-list for extension type_name
+	80, // [80:80] is the sub-list for extension extendee
+	0,  // [0:80] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -5077,16 +5176,17 @@ func file_agent_proto_init() {
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
 		(*AddBreakpointRequest_Snapshot)(nil),
+		(*AddBreakpointRequest_Log)(nil),
 	}
-	file_agent_proto_msgTypes[41].OneofWrappers = []any{}
-	file_agent_proto_msgTypes[43].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[42].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[44].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   51,
+			NumMessages:   52,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

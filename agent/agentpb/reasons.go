@@ -35,6 +35,10 @@ const EndsByLease = "lease"
 // held pods.
 const NoteBreakpointFull = "breakpoint-full"
 
+// NoteLog is the value of the field "note" of a NOTE event of a breakpoint with a LogAction. The event has the breakpoint's
+// number in the field "breakpoint", and the values by their names.
+const NoteLog = "log"
+
 // NoteSnapshot is the value of the field "note" of a NOTE event that has the stack of the call. The event's field
 // "breakpoint" has the breakpoint's number, its field "stack" the frames, which package wire reads. The event's error is
 // that of the call.

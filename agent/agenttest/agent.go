@@ -23,7 +23,7 @@ import (
 // wherever the catalogue allows it. Each call returns a new message.
 func Info() *agentpb.InfoResponse {
 	info := &agentpb.InfoResponse{
-		Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 1, Goroutines: []string{"worker"}, Snapshots: true,
+		Version: "v0.1.0", KubeletVersion: "v1.36.3", Node: "node-1", Pid: 1, Goroutines: []string{"worker"}, Snapshots: true, Logs: true,
 		Probes: []*agentpb.Probe{{
 			Name: "woven", State: agentpb.ProbeState_PROBE_RUNNING, Knows: &agentpb.Knows{Turns: true, Nesting: true, Workers: true},
 		}},

@@ -4,6 +4,11 @@
 package reason
 
 import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -79,6 +84,17 @@ func Released(fields map[string]any) probes.Text {
 	return Reason(code)
 }
 
+// logged returns the values of a NOTE event of a log, by their names.
+func logged(fields map[string]any) string {
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(fields)) {
+		if name != "note" && name != "breakpoint" {
+			out = append(out, fmt.Sprintf("%s=%v", name, words.Short(fields[name])))
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
 // Note returns what a NOTE event says, by its fields. It is empty if the event says nothing to a person.
 func Note(fields map[string]any) probes.Text {
 	if fields["note"] == agentpb.NoteBreakpointFull {
@@ -87,6 +103,9 @@ func Note(fields map[string]any) probes.Text {
 	}
 	if fields["note"] == agentpb.NoteSnapshot {
 		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])
+	}
+	if fields["note"] == agentpb.NoteLog {
+		return words.With(text("breakpoint %v: %s", "断点 %v：%s"), fields["breakpoint"], logged(fields))
 	}
 	s, _ := fields["text"].(string)
 	return words.Same(s)

@@ -33,6 +33,19 @@ func (w Fields) Protos() []*agentpb.Field {
 	return e.Fields
 }
 
+// Only returns the fields of these names; nil: all.
+func (w Fields) Only(names map[string]bool) (out Fields) {
+	if names == nil {
+		return w
+	}
+	for f := range wire.EncodedFields(w) {
+		if name, _ := wire.ReadField(f); names[string(name)] {
+			out = wire.AppendField(out, f)
+		}
+	}
+	return out
+}
+
 // Take appends the field of a value, if the value makes one.
 func (w Fields) Take(n *wire.Name, v any) Fields {
 	switch v := v.(type) {

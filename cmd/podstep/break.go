@@ -23,8 +23,8 @@ func (a *app) breakpoints() *cobra.Command {
 		Use:   "break add|ls|rm",
 		Short: "Hold, delay or fail pods wherever they come to a step",
 		Long: `Breakpoints act on pods when they come to a step: on pods that are there, and on
-pods to come. A breakpoint holds the pod, makes the step fail or wait, or keeps the
-stack and holds nobody.
+pods to come. A breakpoint holds the pod, or makes the step fail or wait. Or it holds
+nobody, and keeps the stack, or logs values.
 
 Most steps of the sync loop and of the pod sources serve all pods of the node.
 podstep holds a pod there only in a lab, and the whole node stands still
@@ -41,12 +41,12 @@ meanwhile.`,
 // breakFlags are the flags of break add.
 type breakFlags struct {
 	podName
-	step, at, action, labels, message string
-	on                                choice
-	slowerThan, lease, expires        *period
-	times, after                      uint32
-	force                             bool
-	out                               format
+	step, at, action, filter, labels, message string
+	on                                        choice
+	slowerThan, lease, expires                *period
+	times, after                              uint32
+	force                                     bool
+	out                                       format
 }
 
 func (a *app) breakAdd() *cobra.Command {
@@ -64,6 +64,11 @@ With --action snapshot the stack is kept in the pod's story, with lines and valu
 and nobody is held: V on the screen and podstep why show it, also when all is over.
 It may be at any step that is seen, of any pod.
 
+With --action log=NAME,NAME these values of the step are put into the pod's story, with
+err and took, and nobody is held: podstep trace and the screen show them as they come.
+log alone means all values. --if is a filter of the calls, as podstep trace --filter
+takes it. It may be at any step that is seen, of any pod, and where nobody may be held.
+
 With --at the breakpoint is at a place in the kubelet's code, and not at a step:
 FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
 pod's own goroutine comes to that place inside a step. It takes a debugger that holds pods: podstep
@@ -72,6 +77,7 @@ attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
   podstep break add '*' --step 'sync.*' --on error --action snapshot
+  podstep break add '*' --step cri.PullImage --on exit --action log=image,took --if 'slow>2s'
   podstep break add web --at 'kubelet.(*Kubelet).makePodDataDirs'
   podstep break add web --at pkg/kubelet/kubelet.go:2010
   podstep break add web --step cri.PullImage --action 'fail=Unavailable: no such registry' --times 2`,
@@ -103,8 +109,10 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	cmd.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions)
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
 	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
-	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, `fail=MESSAGE` or delay=DURATION")
-	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "snapshot", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
+	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, log, log=NAME,NAME, `fail=MESSAGE` or delay=DURATION")
+	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects")
+	cmd.RegisterFlagCompletionFunc("if", cobra.NoFileCompletions)
+	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "snapshot", "log=", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: after one for faults, else never)")
 	cmd.Flags().Uint32Var(&f.after, "after", 0, "skip the first `N` hits")
 	cmd.Flags().StringVarP(&f.labels, "selector", "l", "", "only pods with these `LABELS`, like app=web,tier=front")
@@ -156,6 +164,9 @@ func (f *breakFlags) side(given bool) (agentpb.On, error) {
 
 func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 	word, value, _ := strings.Cut(f.action, "=")
+	if word != "log" && f.filter != "" {
+		return usagef("--if is for logs, and --action is %s; leave it out", word)
+	}
 	if word != "hold" && f.lease.d > 0 {
 		return usagef("--lease is for holds, and --action is %s; leave one of them out", word)
 	}
@@ -166,6 +177,8 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 		return usagef("--force is not needed for --action snapshot, which holds nobody; leave it out")
 	case f.action == "snapshot":
 		req.Action = &agentpb.AddBreakpointRequest_Snapshot{Snapshot: &agentpb.SnapshotAction{}}
+	case word == "log":
+		return f.logs(req, value)
 	case word == "fail" && value != "":
 		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
 	case word == "delay":
@@ -175,7 +188,7 @@ func (f *breakFlags) act(req *agentpb.AddBreakpointRequest) error {
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
 	default:
-		return usagef("--action %q: there is no such action; write hold, snapshot, fail=MESSAGE or delay=DURATION", f.action)
+		return usagef("--action %q: there is no such action; write hold, snapshot, log=NAME,NAME, fail=MESSAGE or delay=DURATION", f.action)
 	}
 	return nil
 }
@@ -218,7 +231,7 @@ func (a *app) addBreakpoint(ctx context.Context, req *agentpb.AddBreakpointReque
 // accepts such steps in a lab only.
 func (a *app) warnStandstill(b *agentpb.Breakpoint, c *probes.Catalogue) {
 	switch b.GetSpec().GetAction().(type) {
-	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Snapshot:
+	case *agentpb.AddBreakpointRequest_Fail, *agentpb.AddBreakpointRequest_Snapshot, *agentpb.AddBreakpointRequest_Log:
 		return
 	}
 	enter := b.GetSpec().GetOn() == agentpb.On_ON_ENTER
@@ -308,6 +321,7 @@ type breakJSON struct {
 	On         string            `json:"on"`
 	SlowerThan string            `json:"slowerThan,omitempty"`
 	Action     string            `json:"action"`
+	If         string            `json:"if,omitempty"`
 	Lease      string            `json:"lease,omitempty"`
 	Times      uint32            `json:"times"`
 	After      uint32            `json:"after"`
@@ -354,6 +368,8 @@ func newBreakJSON(b *agentpb.Breakpoint) breakJSON {
 		out.Action = "delay=" + action.Delay.AsDuration().String()
 	case *agentpb.AddBreakpointRequest_Snapshot:
 		out.Action = "snapshot"
+	case *agentpb.AddBreakpointRequest_Log:
+		out.Action, out.If = strings.TrimSuffix("log="+strings.Join(action.Log.GetFields(), ","), "="), action.Log.GetFilter()
 	default:
 		out.Action = "hold"
 		if lease := s.GetHold().GetLease(); lease != nil {

@@ -108,6 +108,8 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 		r.Action = s.lang.Inf(words.Text("delays %s", "延迟 %s"), words.Took(a.Delay.AsDuration()))
 	case *agentpb.AddBreakpointRequest_Snapshot:
 		r.Action = s.lang.In(words.Text("keeps the stack", "保存调用栈"))
+	case *agentpb.AddBreakpointRequest_Log:
+		r.Action = s.lang.Inf(words.Text("logs %s", "记录 %s"), words.OneLine(loggedBy(s.lang, a.Log)))
 	default:
 		r.Action = s.lang.In(words.Text("holds", "停住"))
 	}
@@ -117,6 +119,18 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	}
 	r.Refused = strings.Join(refused, s.lang.In(words.Text("; ", "；")))
 	return r
+}
+
+// loggedBy says what a log shows.
+func loggedBy(l words.Lang, act *agentpb.LogAction) string {
+	what := strings.Join(act.GetFields(), ", ")
+	if what == "" {
+		what = l.In(words.Text("all values", "所有值"))
+	}
+	if act.GetFilter() != "" {
+		what += l.Inf(words.Text(" if %s", "，条件 %s"), act.GetFilter())
+	}
+	return what
 }
 
 func (s *State) podsOf(p *agentpb.PodSelector) string {

@@ -94,7 +94,9 @@ func operationOf(message string) string {
 }
 
 // ofVolume reports whether an event is about an operation on one volume that failed.
-func ofVolume(e *evidence.Event) bool { return strings.Contains(operationOf(e.Message), " failed for volume ") }
+func ofVolume(e *evidence.Event) bool {
+	return strings.Contains(operationOf(e.Message), " failed for volume ")
+}
 
 // operationWait returns how long the kubelet waits after an event of an operation that failed. A kubelet that has sent many
 // events counts less of them than there were: then the time since the first one tells.

@@ -24,6 +24,7 @@ func TestNoteWords(t *testing.T) {
 			probes.Note, map[string]any{"note": agentpb.NoteBreakpointFull, "breakpoint": int64(3), "held": int64(16)},
 			"断点 3 放过了这个 Pod：已有 16 个 Pod 被停住，达到该代理的上限", "",
 		},
+		{probes.Note, map[string]any{"note": agentpb.NoteLog, "breakpoint": int64(3), "image": "busybox", "attempt": int64(2)}, "断点 3：attempt=2, image=busybox", ""},
 		{probes.Note, map[string]any{"text": "breakpoint 3 lets the pod pass"}, "breakpoint 3 lets the pod pass", ""},
 		{probes.Note, map[string]any{"foldedSyncs": int64(2), "foldedEvents": int64(40)}, "更早的 2 次同步已不可知", "40"},
 	} {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -162,6 +163,9 @@ func noteText(e *probes.Event) string {
 		text = strings.TrimSuffix("events were lost: "+e.Lost(), ": ")
 		return words.Clean(text)
 	default:
+		if e.Fields["note"] == agentpb.NoteLog { // its values follow
+			return words.Clean(fmt.Sprintf("breakpoint %v: %s", e.Fields["breakpoint"], stepText(e)))
+		}
 		text = strings.TrimRight(string(e.Kind)+" "+e.Step, " ")
 		if note := reason.Note(e.Fields).En; note != "" {
 			text += ": " + note

@@ -1,0 +1,165 @@
+package agent
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/filter"
+)
+
+// logRate and logBurst bound the notes that all logs make in a second. maxLogCalls bounds the calls whose entry values are
+// kept until their exit.
+const logRate, logBurst, maxLogCalls = 50, 200, 4096
+
+// logs is what the table of the breakpoints knows of those that log. They act on events, on the agent's own goroutine: the
+// kubelet pays nothing for them.
+type logs struct {
+	armedLogs atomic.Int32
+	logRate   *rate.Limiter
+	// entries has the values of the entries of calls whose exit a log wants. Only the agent's goroutine uses it.
+	entries map[logCall]fieldBytes
+}
+
+// logCall is a call in the story of a pod.
+type logCall struct {
+	pod  *pod
+	span uint64
+}
+
+func (t *logs) initLogs() {
+	t.logRate = rate.NewLimiter(logRate, logBurst)
+	t.entries = map[logCall]fieldBytes{}
+}
+
+// logAction is what a breakpoint that logs wants.
+type logAction struct {
+	fields map[string]bool // nil: all
+	filter *filter.Filter
+}
+
+// newLogAction reads the action of a request; nil: it is another one.
+func newLogAction(spec *agentpb.AddBreakpointRequest) (*logAction, error) {
+	act, is := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
+	if !is {
+		return nil, nil
+	}
+	l := &logAction{}
+	for _, name := range act.Log.GetFields() {
+		if l.fields == nil {
+			l.fields = map[string]bool{}
+		}
+		l.fields[name] = true
+	}
+	var err error
+	if l.filter, err = filter.Parse(act.Log.GetFilter()); err != nil {
+		return nil, invalid(agentpb.Problem_BAD_LOG_FILTER, args{"error": err.Error()})
+	}
+	return l, nil
+}
+
+// ofEvent are the names of what a note has of each call that has it.
+var ofEvent = map[string]bool{"err": true, "error": true, "took": true}
+
+// checkLog returns an error if a log asks for a value that none of its steps has.
+func (a *Agent) checkLog(b *breakpoint) error {
+	if b.log == nil {
+		return nil
+	}
+	there := map[string]bool{}
+	for id := range b.steps {
+		for _, f := range slices.Concat(a.steps[id].Fields, a.steps[id].Results) {
+			there[f.Name] = true
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {
+		if !there[name] && !ofEvent[name] {
+			return invalid(agentpb.Problem_BAD_LOG_FIELD, args{"field": name, "fields": strings.Join(slices.Sorted(maps.Keys(there)), ", ")})
+		}
+	}
+	return nil
+}
+
+// logCall makes the notes that breakpoints want of an event. The journal calls it with each one.
+func (a *Agent) logCall(e *event) {
+	t := &a.points
+	if t.armedLogs.Load() == 0 {
+		clear(t.entries)
+		return
+	}
+	if e.pod == nil || e.step == 0 || e.kind != agentpb.Kind_ENTER && e.kind != agentpb.Kind_EXIT {
+		return
+	}
+	values := e.allFields()
+	call := logCall{e.pod, e.span}
+	if e.kind == agentpb.Kind_EXIT {
+		values = append(slices.Clone(t.entries[call]), values...)
+		delete(t.entries, call)
+	}
+	for _, b := range t.list() {
+		switch {
+		case b.log == nil || !b.steps[int(e.step)-1] || !e.pod.Is(b.pods) || b.client.Err() != nil:
+		case e.kind == agentpb.Kind_ENTER && b.side() == exit:
+			if len(t.entries) < maxLogCalls {
+				t.entries[call] = slices.Clone(values)
+			}
+		case b.wants(e) && b.log.filter.Match(a.shownEvent(e, values)):
+			a.logFor(b, e, values)
+		}
+	}
+}
+
+// allFields returns the fields of an event in wire form.
+func (e *event) allFields() fieldBytes {
+	if len(e.fields) == 0 {
+		return e.wire
+	}
+	return append(encoded(e.fields), e.wire...)
+}
+
+// wants reports whether an event is of the side, the outcome and the duration that the breakpoint is for.
+func (b *breakpoint) wants(e *event) bool {
+	side := enter
+	if e.kind == agentpb.Kind_EXIT {
+		side = exit
+	}
+	slow := b.spec.GetSlowerThan()
+	return side == b.side() && (slow == nil || e.duration >= int64(slow.AsDuration())) && (b.spec.GetOn() != agentpb.On_ON_ERROR || e.err != "")
+}
+
+// shownEvent returns the event as a client would see it, with these values.
+func (a *Agent) shownEvent(e *event, values fieldBytes) *probes.Event {
+	step := &a.steps[e.step-1]
+	p := wire.PodOf(e.pod.Proto())
+	return &probes.Event{
+		Seq: e.seq, Time: time.Unix(0, e.wall), Mono: e.mono, Kind: wire.Kind(e.kind), Stage: step.Stage, Step: step.Name, Pod: &p,
+		Span: e.span, Parent: e.parent, Sync: e.sync, Goroutine: a.roles.names[e.role], DurationNs: e.duration, Error: e.err,
+		Fields: wire.Fields(values.Protos()),
+	}
+}
+
+// logFor puts a note with the values that a breakpoint wants into the story of the event's pod.
+func (a *Agent) logFor(b *breakpoint, e *event, values fieldBytes) {
+	if !a.points.logRate.Allow() {
+		a.points.mu.Lock()
+		b.missed++
+		a.points.mu.Unlock()
+		return
+	}
+	if acts, there := a.points.count(b); !acts || !there {
+		return
+	}
+	note := event{
+		kind: agentpb.Kind_NOTE, wall: e.wall, mono: e.mono, step: e.step, pod: e.pod, span: e.span, parent: e.parent, sync: e.sync,
+		role: e.role, probe: e.probe, err: e.err, duration: e.duration,
+		fields: []field{text("note", agentpb.NoteLog), number("breakpoint", int64(b.id))},
+	}
+	a.journal.putWire(&note, values.Only(b.log.fields))
+}

@@ -1,0 +1,128 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/protobuf/types/known/durationpb"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/wire"
+	"github.com/podstep/podstep/probes"
+)
+
+func logOf(filter string, fields ...string) *agentpb.AddBreakpointRequest_Log {
+	return &agentpb.AddBreakpointRequest_Log{Log: &agentpb.LogAction{Fields: fields, Filter: filter}}
+}
+
+// logged returns the notes that logs made of a pod.
+func (r *rig) logged(pod string) (out []*agentpb.Event) {
+	r.settle() // the events are kept, and the notes are put
+	for _, e := range r.events(pod) {
+		if e.Kind == agentpb.Kind_NOTE && wire.Fields(e.Fields)["note"] == agentpb.NoteLog {
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// TestLog: values of a call come into the pod's story at its exit, those of its entry too, and nobody is held: not even where
+// an agent is read-only.
+func TestLog(t *testing.T) {
+	r := newRig(t, Options{ReadOnly: true})
+	web, db := newPod("default", "web"), newPod("default", "db")
+	for _, spec := range []*agentpb.AddBreakpointRequest{
+		{Step: "sync.pod", On: agentpb.On_ON_EXIT, Pods: &agentpb.PodSelector{Name: "web"}, Action: logOf("", "updateType", "err")},
+		{Step: "sync.pod", Action: logOf("pod=db")},
+		{Step: "sync.pod", On: agentpb.On_ON_ERROR, Action: logOf(`error~"no such"`, "took")},
+		{Step: "sync.pod", On: agentpb.On_ON_EXIT, SlowerThan: durationpb.New(time.Hour), Action: logOf("")},
+		{Step: "sync.*", On: agentpb.On_ON_EXIT, Action: logOf("kind=enter")},
+	} {
+		if _, err := r.addBreakpoint(spec); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if r.holds.armed.Load() != 0 {
+		t.Error("the probes are told to prepare for stops")
+	}
+	_ = r.sync(web, nil)
+	_ = r.sync(web, func() error { return errors.New("no such volume") })
+	_ = r.sync(db, nil)
+	var got []string
+	for _, pod := range []string{"web", "db"} {
+		for _, e := range r.logged(pod) {
+			if e.Span == 0 || r.name(&agentpb.Event{Kind: agentpb.Kind_ENTER, Step: e.Step}) == "" {
+				t.Errorf("a note of no call: %v", e)
+			}
+			got = append(got, pod+": "+reason.Note(wire.Fields(e.Fields)).En+" "+e.Error)
+		}
+	}
+	want := []string{
+		"web: breakpoint 1: updateType=create ", "web: breakpoint 1: updateType=create no such volume", "web: breakpoint 3:  no such volume",
+		"db: breakpoint 2: updateType=create ",
+	}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("logged is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+	for i := range 5 {
+		r.points.remove(uint32(i + 1))
+	}
+	_ = r.sync(web, nil)
+	if r.logged("web"); r.points.armedLogs.Load() != 0 || len(r.points.entries) != 0 {
+		t.Errorf("%d logs are armed, and %d entries kept", r.points.armedLogs.Load(), len(r.points.entries))
+	}
+}
+
+// TestLogRefused: what cannot be logged is refused, with the reason.
+func TestLogRefused(t *testing.T) {
+	r := newRig(t, Options{})
+	for want, spec := range map[string]*agentpb.AddBreakpointRequest{
+		"no step here has a value named colour; there are: isTerminal, updateType": {Step: "sync.pod", Action: logOf("", "updateType", "colour")},
+		"the filter cannot be read":                      {Step: "sync.pod", Action: logOf("(")},
+		"a breakpoint at a place of the code only holds": {At: "a.go:1", Action: logOf("")},
+	} {
+		if _, err := r.addBreakpoint(spec); err == nil || !strings.Contains(reason.Error(err).En, want) {
+			t.Errorf("the answer is %v, want %q", err, want)
+		}
+	}
+	if r.points.armedLogs.Load() != 0 {
+		t.Error("a log that was refused is armed")
+	}
+}
+
+// TestLogsAreBounded: however many calls there are, logs make only so many notes in a second, and count the others.
+func TestLogsAreBounded(t *testing.T) {
+	r := newRig(t, Options{})
+	p := newPod("default", "web")
+	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.volumes", Action: logOf("")}); err != nil {
+		t.Fatal(err)
+	}
+	const calls = 5 * logBurst
+	begun := time.Now()
+	for range calls {
+		_ = r.call("sync.volumes", []any{p}, nil, nil)
+	}
+	r.settle()
+	most := logBurst + int(time.Since(begun).Seconds()*logRate) + 1
+	got := r.points.list()[0]
+	r.points.mu.RLock()
+	defer r.points.mu.RUnlock()
+	if int(got.hits) > most || got.hits+got.missed != calls {
+		t.Errorf("%d calls were logged and %d were not; at most %d may be", got.hits, got.missed, most)
+	}
+}
+
+// TestNamesOfLogs: no step has a value with a name that a note of a log needs for itself.
+func TestNamesOfLogs(t *testing.T) {
+	c := probes.MustLoad()
+	for i := range c.Steps {
+		for _, f := range append(c.Steps[i].Fields, c.Steps[i].Results...) {
+			if f.Name == "note" || f.Name == "breakpoint" || ofEvent[f.Name] {
+				t.Errorf("step %s has a value %s", c.Steps[i].Name, f.Name)
+			}
+		}
+	}
+}
