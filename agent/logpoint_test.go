@@ -126,3 +126,11 @@ func TestNamesOfLogs(t *testing.T) {
 		}
 	}
 }
+
+// oneLog makes the events of a call that is logged.
+func oneLog(r *rig) []*agentpb.Event {
+	_, _ = r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.volumes", Action: logOf("")})
+	p := newPod("default", "web")
+	_ = r.sync(p, func() error { return r.call("sync.volumes", []any{p}, nil, nil) })
+	return r.logged("web")
+}

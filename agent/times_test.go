@@ -33,6 +33,7 @@ var makers = []maker{
 	{"breakpoints.stop", agentpb.Kind_FAULT, oneFault},
 	{"breakpoints.miss", agentpb.Kind_NOTE, oneMiss},
 	{"Agent.snap", agentpb.Kind_NOTE, oneSnapshot},
+	{"Agent.logFor", agentpb.Kind_NOTE, oneLog},
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},
