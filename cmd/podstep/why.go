@@ -238,14 +238,17 @@ func (a *app) whyPod(ctx context.Context, from gather.From, namespace string, se
 	return answer, nil
 }
 
-// noPod returns the reason why nothing can be said of a pod.
+// noPod returns the reason why nothing can be said of a pod: the API server has none of that name, or it was not asked, and
+// why an agent, which may know the pod, has not answered.
 func noPod(name evidence.Name, s *evidence.Snapshot) error {
-	for _, u := range s.Unseen {
-		if u.Source == evidence.API {
-			return fmt.Errorf("nothing is known of pod %s: %s: %s", name, u.What, u.Reason())
-		}
+	api, agent := s.FirstUnseen(evidence.API), s.FirstUnseen(evidence.Agent)
+	switch {
+	case api == nil:
+		return fmt.Errorf("there is no pod %s", name)
+	case agent == nil || agent.Why == evidence.Absent:
+		return fmt.Errorf("nothing is known of pod %s: %s: %s", name, api.What, api.Reason())
 	}
-	return fmt.Errorf("there is no pod %s", name)
+	return fmt.Errorf("nothing is known of pod %s: %s: %s; the agent's %s: %s", name, api.What, api.Reason(), agent.What, agent.Reason())
 }
 
 // errSeveral returns the error for a name that pods of more than one namespace have.

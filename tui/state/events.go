@@ -1,6 +1,8 @@
 package state
 
 import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/probes"
@@ -217,6 +219,9 @@ func (s *State) eventRow(pos int) screen.EventRow {
 		e.Pod = &s.podAt(s.h.EpochAt(pos).PodOf(h.Pod)).Entity
 	}
 	r := screen.EventRow{Pos: pos, Text: wording.Fields(e.Fields)}
+	if e.Fields["note"] == agentpb.NoteLog {
+		r.Text, e.Fields = s.lang.In(reason.Note(e.Fields)), nil
+	}
 	if e.Error != "" {
 		e.Error = words.OneLine(e.Error)
 		r.Text = words.Cut(e.Error, 600)

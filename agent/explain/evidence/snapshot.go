@@ -111,6 +111,16 @@ const (
 	Failed      = "failed"      // the answer was an error
 )
 
+// FirstUnseen returns the first part of a source that could not be had; nil: all that was asked for was.
+func (s *Snapshot) FirstUnseen(source Source) *Unseen {
+	for i := range s.Unseen {
+		if s.Unseen[i].Source == source {
+			return &s.Unseen[i]
+		}
+	}
+	return nil
+}
+
 // Saw notes where a part is from.
 func (s *Snapshot) Saw(source Source, what string, at time.Time) {
 	s.Origins = append(s.Origins, Origin{source, what, at})
