@@ -5,8 +5,9 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
-# The soak is shorter here, and podstep is killed less often, than where these tests run by themselves (docs/testing.md).
-export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_FAULTS=${PODSTEP_FAULTS:-8} PODSTEP_RESTARTS=${PODSTEP_RESTARTS:-2} PODSTEP_WAVES=${PODSTEP_WAVES:-4}
+# The soak is shorter here, with fewer pods, and podstep is killed less often, than where these tests run by themselves (docs/testing.md).
+export PODSTEP_SOAK=${PODSTEP_SOAK:-4m} PODSTEP_SOAK_PODS=${PODSTEP_SOAK_PODS:-30} PODSTEP_WAVES=${PODSTEP_WAVES:-4}
+export PODSTEP_KILLS=${PODSTEP_KILLS:-3} PODSTEP_FAULTS=${PODSTEP_FAULTS:-8} PODSTEP_RESTARTS=${PODSTEP_RESTARTS:-2}
 rm -rf "$REPORTS"
 mkdir -p "$REPORTS"
 began=$(date +%s)

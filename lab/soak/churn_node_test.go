@@ -26,10 +26,10 @@ import (
 
 const (
 	// patience is how long a pod may take to reach its expected state, from when it was last held or failed.
-	patience = 3 * time.Minute
+	patience = 5 * time.Minute
 	// faultPatience is the patience for a pod with injected faults: the kubelet backs off, for volumes up to two
 	// minutes.
-	faultPatience = 6 * time.Minute
+	faultPatience = 8 * time.Minute
 	// longestHold is longer than any hold that a client asks for.
 	longestHold = 5*time.Minute + slack
 	longestLife = 20 * time.Second

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	// podsAtOnce is how many pods there are at any time.
+	// podsAtOnce is how many pods there are at any time, unless PODSTEP_SOAK_PODS says otherwise.
 	podsAtOnce = 60
 	// defaultLength is how long a run in CI lasts. `make test-long` lasts two hours.
 	defaultLength = 10 * time.Minute
@@ -163,7 +163,7 @@ func (s *soak) phase(name string, length time.Duration) {
 	defer s.seen.follow()()
 	over := make(chan struct{})
 	var slots sync.WaitGroup
-	for i := range podsAtOnce {
+	for i := range labtest.Times(s.t, "PODSTEP_SOAK_PODS", podsAtOnce) {
 		slots.Go(func() { s.slot(name, i, over) })
 	}
 	windows := max(1, int(length/(2*time.Minute)))
