@@ -40,7 +40,7 @@ type breakpoint struct {
 	client context.Context
 	forget func() bool
 	by     asker
-	missed uint32  // pods that passed because there was no room for one more hold or snapshot
+	missed uint32  // pods that passed because there was no room for one more hold, snapshot or log
 	seq    uint64  // of the last event before it was set
 	found  []Found // the places that spec.at names; none for a breakpoint at steps
 	log    *logAction
@@ -156,9 +156,8 @@ func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpoint
 		return nil, err
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel}
-	_, delays := spec.GetAction().(*agentpb.AddBreakpointRequest_Delay)
-	_, logs := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
-	if b.fails() || b.snaps() || logs || delays || b.side() != enter || spec.GetStep() != "" {
+	_, holds := spec.GetAction().(*agentpb.AddBreakpointRequest_Hold)
+	if !holds && spec.GetAction() != nil || b.side() != enter || spec.GetStep() != "" {
 		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
 	}
 	find := a.finder()

@@ -99,8 +99,8 @@ func (a *Agent) logCall(e *event) {
 	}
 	values := e.allFields()
 	call := logCall{e.pod, e.span}
-	if e.kind == agentpb.Kind_EXIT {
-		values = append(slices.Clone(t.entries[call]), values...)
+	if entry, kept := t.entries[call]; kept && e.kind == agentpb.Kind_EXIT {
+		values = append(entry, values...)
 		delete(t.entries, call)
 	}
 	for _, b := range t.list() {
@@ -147,13 +147,7 @@ func (a *Agent) shownEvent(e *event, values fieldBytes) *probes.Event {
 
 // logFor puts a note with the values that a breakpoint wants into the story of the event's pod.
 func (a *Agent) logFor(b *breakpoint, e *event, values fieldBytes) {
-	if !a.points.logRate.Allow() {
-		a.points.mu.Lock()
-		b.missed++
-		a.points.mu.Unlock()
-		return
-	}
-	if acts, there := a.points.count(b); !acts || !there {
+	if !a.points.countWithin(a.points.logRate, b) {
 		return
 	}
 	note := event{

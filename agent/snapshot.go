@@ -53,19 +53,25 @@ func (a *Agent) snap(at crossing) {
 	if b == nil {
 		return
 	}
-	if !t.rate.Allow() {
-		t.mu.Lock()
-		b.missed++
-		t.mu.Unlock()
-		return
-	}
-	if acts, there := t.count(b); !acts || !there {
+	if !t.countWithin(t.rate, b) {
 		return
 	}
 	a.putEnter(at.span, at.part)
 	a.put(at.span, at.part, 0, event{kind: agentpb.Kind_NOTE, err: at.err, fields: []field{
 		text("note", agentpb.NoteSnapshot), number("breakpoint", int64(b.id)), wire.EncodeStack(at.span.stack()),
 	}})
+}
+
+// countWithin counts a hit of a breakpoint that stops nobody, and reports whether it acts: not more often than the rate allows.
+func (t *breakpoints) countWithin(most *rate.Limiter, b *breakpoint) bool {
+	if !most.Allow() {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		b.missed++
+		return false
+	}
+	acts, there := t.count(b)
+	return acts && there
 }
 
 // snapMany is snap for a call that is about several pods.
