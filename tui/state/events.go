@@ -1,6 +1,8 @@
 package state
 
 import (
+	"strings"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/story/history"
@@ -220,14 +222,11 @@ func (s *State) eventRow(pos int) screen.EventRow {
 	}
 	r := screen.EventRow{Pos: pos, Text: wording.Fields(e.Fields)}
 	if e.Fields["note"] == agentpb.NoteLog {
-		r.Text, e.Fields = s.lang.In(reason.Note(e.Fields)), nil
+		r.Text = s.lang.In(reason.Note(e.Fields))
 	}
 	if e.Error != "" {
 		e.Error = words.OneLine(e.Error)
-		r.Text = words.Cut(e.Error, 600)
-		if len(e.Fields) > 0 {
-			r.Text += "  " + wording.Fields(e.Fields)
-		}
+		r.Text = strings.TrimRight(words.Cut(e.Error, 600)+"  "+r.Text, " ")
 	}
 	e.Fields = nil
 	r.Event = e

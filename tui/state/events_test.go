@@ -3,6 +3,9 @@ package state
 import (
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/wire/eventtest"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -56,5 +59,17 @@ func TestEventsOfPod(t *testing.T) {
 	s.End()
 	if got := pods(); len(got) != 1 || !got["crashloop"] {
 		t.Errorf("with a filter for crashloop the events are of %v", got)
+	}
+}
+
+// TestEventOfLog: the row of a log has its values, and the error of its call.
+func TestEventOfLog(t *testing.T) {
+	s := New(&agentpb.InfoResponse{Node: "n"}, probes.MustLoad(), words.English)
+	log := &agentpb.Event{Seq: 1, Kind: agentpb.Kind_NOTE, Error: "no such image", Fields: []*agentpb.Field{
+		eventtest.Field("note", agentpb.NoteLog), eventtest.Field("breakpoint", int64(3)), eventtest.Field("image", "busybox"),
+	}}
+	s.Add(&agentpb.Batch{Events: [][]byte{eventtest.Encode(log)}})
+	if got, want := s.eventRow(s.h.End()-1).Text, "no such image  breakpoint 3: image=busybox"; got != want {
+		t.Errorf("the row is %q, want %q", got, want)
 	}
 }
