@@ -223,9 +223,11 @@ func named(table []action, s string, write func(key string) string) string {
 func keyInFormat(key string) string { return strings.ReplaceAll(keyName(key), "%", "%%") }
 
 // keyNames lists all keys of an action.
-func (a *action) keyNames() string {
-	names := make([]string, len(a.keys))
-	for i, k := range a.keys {
+func (a *action) keyNames() string { return keyNames(a.keys) }
+
+func keyNames(keys []string) string {
+	names := make([]string, len(keys))
+	for i, k := range keys {
 		names[i] = keyName(k)
 	}
 	return strings.Join(names, " ")

@@ -2,7 +2,6 @@ package tui
 
 import (
 	"slices"
-	"strings"
 
 	tea "charm.land/bubbletea/v2"
 
@@ -132,12 +131,8 @@ func (s *Sources) openHelp() tea.Cmd {
 			if a.group != g {
 				continue
 			}
-			var names []string
-			for _, k := range a.keys {
-				names = append(names, keyName(k))
-			}
 			all = append(all, ask.Choice{
-				ID: a.keys[0], Group: s.opts.Lang.In(groupTitles[g]), Text: s.opts.Lang.In(a.title), Key: strings.Join(names, " "),
+				ID: a.keys[0], Group: s.opts.Lang.In(groupTitles[g]), Text: s.opts.Lang.In(a.title), Key: keyNames(a.keys),
 				Do: func() tea.Cmd { return a.do(s) },
 			})
 		}

@@ -12,8 +12,7 @@ import (
 // key takes a key while the list is shown.
 func (s *Sources) key(k tea.KeyPressMsg) tea.Cmd {
 	name := k.String()
-	s.notice = nil
-	s.asked, s.warned = s.warned, false
+	s.byHand()
 	switch {
 	case name == "ctrl+c":
 	case s.help != nil:
@@ -30,6 +29,13 @@ func (s *Sources) key(k tea.KeyPressMsg) tea.Cmd {
 		return a.do(s)
 	}
 	return nil
+}
+
+// byHand notes that the person does something: what was shown before is read, and a question is answered by this or not at
+// all.
+func (s *Sources) byHand() {
+	s.notice = nil
+	s.asked, s.warned = s.warned, false
 }
 
 // afterHelp takes the help away if it is over.
@@ -70,7 +76,8 @@ func (s *Sources) wheel(b tea.MouseButton) {
 
 func (s *Sources) click(x, y int) tea.Cmd {
 	n := s.screen()
-	t, ok := view.HitNodes(n, s.frame.styles, x, y)
+	t, ok := view.HitNodes(n, s.frame.styles, x, y) // before the notice goes, beneath which there are no hints
+	s.byHand()
 	switch {
 	case !ok:
 	case s.help != nil:
@@ -80,8 +87,6 @@ func (s *Sources) click(x, y int) tea.Cmd {
 	case t.Kind == view.OnHint:
 		for i := range s.actions {
 			if a := &s.actions[i]; a.hint != nil && keyName(a.keys[0]) == t.ID {
-				s.notice = nil
-				s.asked, s.warned = s.warned, false
 				return a.do(s)
 			}
 		}
