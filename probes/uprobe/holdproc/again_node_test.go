@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
@@ -16,7 +17,7 @@ import (
 // traced the program then may still be ending; all threads of the program are traced all the same.
 func TestArmedAgain(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
-	for range times(t, "PODSTEP_HOLDS", 100) {
+	for range labtest.Times(t, "PODSTEP_HOLDS", 100) {
 		h := c.hold(g, place, time.Hour)
 		if _, err := c.Disarm(t.Context()); err != nil {
 			t.Fatal(err)

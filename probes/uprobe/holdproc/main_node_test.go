@@ -30,20 +30,6 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// times returns how often to do something: the number in a variable of the environment, or else otherwise.
-func times(t *testing.T, env string, otherwise int) int {
-	t.Helper()
-	text := os.Getenv(env)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", env, err)
-	}
-	return n
-}
-
 // trigger is a probe at one place of a program. It stops a thread behind the place if the number in the register of
 // its first argument is wanted.
 type trigger struct {

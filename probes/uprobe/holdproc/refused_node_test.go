@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes/uprobe/park"
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
@@ -118,7 +119,7 @@ func TestExits(t *testing.T) {
 	if refused, err := c.Arm(t.Context(), places); err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
 	}
-	for range times(t, "PODSTEP_HOLDS", 300) {
+	for range labtest.Times(t, "PODSTEP_HOLDS", 300) {
 		if h := next(t, c.held, "hold"); h.Functions[0] != "main.step" {
 			t.Errorf("held is %+v", h)
 		}

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes/uprobe/park"
 	"github.com/podstep/podstep/probes/uprobe/toy"
 )
@@ -24,7 +25,7 @@ func TestKilled(t *testing.T) {
 	})
 	place := entry(t, y.PID, "main.step")
 	newTrigger(t, y.PID, place.Address).want(everyone, false)
-	n, holds := times(t, "PODSTEP_KILLS", 20), 0
+	n, holds := labtest.Times(t, "PODSTEP_KILLS", 20), 0
 	for range n {
 		c := startClient(t, y.PID)
 		go func() { // it may be killed while Arm begins to trace
@@ -49,7 +50,7 @@ func TestStress(t *testing.T) {
 		{Workers: 64, Garbage: 1, Pace: 20 * time.Microsecond},
 	} {
 		t.Run(fmt.Sprintf("%d workers, %v", o.Workers, o.Env), func(t *testing.T) {
-			stress(t, os.Getenv("PODSTEP_GO"), o, times(t, "PODSTEP_HOLDS", 300))
+			stress(t, os.Getenv("PODSTEP_GO"), o, labtest.Times(t, "PODSTEP_HOLDS", 300))
 		})
 	}
 }
@@ -111,7 +112,7 @@ func TestLetGoTime(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	c.arm(place, time.Hour)
 	var took []time.Duration
-	for range times(t, "PODSTEP_LETGO", 50) {
+	for range labtest.Times(t, "PODSTEP_LETGO", 50) {
 		g.want(1, true)
 		h := next(t, c.held, "hold")
 		w := park.Wait{PID: y.PID, TID: h.TID}
