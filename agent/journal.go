@@ -50,8 +50,9 @@ type journal struct {
 	done     chan struct{}
 	// podSeen is called once, at the first event about a pod; nil: it has been called.
 	podSeen func()
-	// called is called with each event, once it was handed on; nil: never. It must not wait.
-	called func(*event)
+	// called is called with each event, once it was handed on; nil: never. It must not wait. It gets a copy: a pointer would
+	// cost each event an allocation.
+	called func(event)
 	// forget drops pods that have long been gone, and reports whether there will be more to drop later; nil: none is
 	// ever dropped.
 	forget func(now int64) (more bool)
@@ -287,7 +288,7 @@ func (j *journal) keep(e *event) {
 	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
 	j.hand(e, j.buf)
 	if j.called != nil {
-		hook.Guard(func() { j.called(e) })
+		hook.Guard(func() { j.called(*e) })
 	}
 	if !recorded {
 		j.missed(e.kind)

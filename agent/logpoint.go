@@ -88,7 +88,7 @@ func (a *Agent) checkLog(b *breakpoint) error {
 }
 
 // logCall makes the notes that breakpoints want of an event. The journal calls it with each one.
-func (a *Agent) logCall(e *event) {
+func (a *Agent) logCall(e event) {
 	t := &a.points
 	if t.armedLogs.Load() == 0 {
 		clear(t.entries)
@@ -110,8 +110,8 @@ func (a *Agent) logCall(e *event) {
 			if len(t.entries) < maxLogCalls {
 				t.entries[call] = slices.Clone(values)
 			}
-		case b.wants(e) && b.log.filter.Match(a.shownEvent(e, values)):
-			a.logFor(b, e, values)
+		case b.wants(&e) && b.log.filter.Match(a.shownEvent(&e, values)):
+			a.logFor(b, &e, values)
 		}
 	}
 }
