@@ -60,7 +60,7 @@ type breakpoints struct {
 // addBreakpoint checks a breakpoint and adds it.
 func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, by asker) (*agentpb.Breakpoint, error) {
 	_, logs := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
-	if err := a.mayAct(); err != nil && !logs {
+	if err := a.mayAct(); err != nil && (!logs || spec.GetAt() != "") {
 		return nil, err
 	}
 	var b *breakpoint
@@ -156,8 +156,14 @@ func (a *Agent) newBreakpointAt(ctx context.Context, spec *agentpb.AddBreakpoint
 		return nil, err
 	}
 	b := &breakpoint{spec: proto.CloneOf(spec), pods: sel}
-	_, holds := spec.GetAction().(*agentpb.AddBreakpointRequest_Hold)
-	if !holds && spec.GetAction() != nil || b.side() != enter || spec.GetStep() != "" {
+	switch act := spec.GetAction().(type) {
+	case *agentpb.AddBreakpointRequest_Log:
+		b.log = &logAction{fields: namesOf(act.Log)}
+	case *agentpb.AddBreakpointRequest_Hold, nil:
+	default:
+		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
+	}
+	if b.side() != enter || spec.GetStep() != "" {
 		return nil, invalid(agentpb.Problem_AT_HOLDS, nil)
 	}
 	find := a.finder()
@@ -184,7 +190,7 @@ func (a *Agent) finder() func(context.Context, string) ([]Found, error) {
 // stopInside holds a pod for the oldest breakpoint at the place that its goroutine has come to.
 func (t *breakpoints) stopInside(a *Agent, s *span, ps *podSpan, at Found) {
 	here := crossing{s, ps, enter, ""}
-	suits := func(b *breakpoint) bool { return b.isAt(at.Address) && b.applies(a, here) }
+	suits := func(b *breakpoint) bool { return b.log == nil && b.isAt(at.Address) && b.applies(a, here) }
 	b := t.first(suits)
 	if b == nil {
 		return
@@ -417,7 +423,7 @@ func (b *breakpoint) applies(a *Agent, at crossing) bool {
 			}
 		}
 	}
-	return b.client.Err() == nil && at.part.pod.Is(b.pods) && (b.snaps() || checkForce(at.part.pod, b.spec.GetForce()) == nil)
+	return b.client.Err() == nil && at.part.pod.Is(b.pods) && (b.snaps() || b.log != nil || checkForce(at.part.pod, b.spec.GetForce()) == nil)
 }
 
 // pointProto returns the breakpoint as a message.

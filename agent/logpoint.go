@@ -51,18 +51,24 @@ func newLogAction(spec *agentpb.AddBreakpointRequest) (*logAction, error) {
 	if !is {
 		return nil, nil
 	}
-	l := &logAction{}
-	for _, name := range act.Log.GetFields() {
-		if l.fields == nil {
-			l.fields = map[string]bool{}
-		}
-		l.fields[name] = true
-	}
+	l := &logAction{fields: namesOf(act.Log)}
 	var err error
 	if l.filter, err = filter.Parse(act.Log.GetFilter()); err != nil {
 		return nil, invalid(agentpb.Problem_BAD_LOG_FILTER, args{"error": err.Error()})
 	}
 	return l, nil
+}
+
+// namesOf returns the names of the values that a log wants; nil: all.
+func namesOf(log *agentpb.LogAction) map[string]bool {
+	if len(log.GetFields()) == 0 {
+		return nil
+	}
+	out := map[string]bool{}
+	for _, name := range log.GetFields() {
+		out[name] = true
+	}
+	return out
 }
 
 // ofEvent are the names of what a note has of each call that has it.

@@ -81,8 +81,8 @@ func TestLogRefused(t *testing.T) {
 	r := newRig(t, Options{})
 	for want, spec := range map[string]*agentpb.AddBreakpointRequest{
 		"no step here has a value named colour; there are: isTerminal, updateType": {Step: "sync.pod", Action: logOf("", "updateType", "colour")},
-		"the filter cannot be read":                      {Step: "sync.pod", Action: logOf("(")},
-		"a breakpoint at a place of the code only holds": {At: "a.go:1", Action: logOf("")},
+		"the filter cannot be read":                         {Step: "sync.pod", Action: logOf("(")},
+		"a breakpoint at a place of the code holds or logs": {At: "a.go:1", Step: "sync.pod", Action: logOf("")},
 	} {
 		if _, err := r.addBreakpoint(spec); err == nil || !strings.Contains(reason.Error(err).En, want) {
 			t.Errorf("the answer is %v, want %q", err, want)

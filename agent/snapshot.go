@@ -28,15 +28,15 @@ func (b *breakpoint) snaps() bool {
 	return snaps
 }
 
-// passes reports whether the breakpoint stops nobody. The probes, which prepare for stops, do not hear of it.
-func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil }
+// passes reports whether the breakpoint acts on calls that go on. The probes, which prepare for stops, do not hear of it.
+func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil && b.found == nil }
 
 // arm adds n to the number of breakpoints of the same kind. The caller holds mu.
 func (t *breakpoints) arm(b *breakpoint, n int32) {
 	switch {
 	case b.snaps():
 		t.armedSnapshots.Add(n)
-	case b.log != nil:
+	case b.passes():
 		t.armedLogs.Add(n)
 	default:
 		t.armed(n)
@@ -64,14 +64,22 @@ func (a *Agent) snap(at crossing) {
 
 // countWithin counts a hit of a breakpoint that stops nobody, and reports whether it acts: not more often than the rate allows.
 func (t *breakpoints) countWithin(most *rate.Limiter, b *breakpoint) bool {
-	if !most.Allow() {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		b.missed++
+	if !t.isWithin(most, b) {
 		return false
 	}
 	acts, there := t.count(b)
 	return acts && there
+}
+
+// isWithin reports whether a breakpoint may act now, by the rate. It counts the times that it may not.
+func (t *breakpoints) isWithin(most *rate.Limiter, b *breakpoint) bool {
+	if most.Allow() {
+		return true
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	b.missed++
+	return false
 }
 
 // snapMany is snap for a call that is about several pods.

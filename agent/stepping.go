@@ -172,13 +172,14 @@ func (a *Agent) stepByLine(ctx context.Context, h *hold, mode agentpb.StepMode) 
 	return func() { d.Forget(goroutine) }, nil
 }
 
-// stopInside holds a pod at a line inside of a call if a person steps it there, or if a breakpoint is there.
+// stopInside logs at a line inside of a call, and holds a pod there, if a person steps it there or a breakpoint wants that.
 func (a *Agent) stopInside(s *span, goroutine uintptr, at Found) {
 	ps := &s.one
 	p := ps.pod
 	if a.holds.armed.Load() == 0 || s.isForbidden() || !s.onWorkerOf(p) {
 		return
 	}
+	a.logInside(s, ps, goroutine, at)
 	if w := p.State.pending.Load(); w != nil && w.inside == goroutine && w.inside != 0 {
 		if a.claimPending(p, w) {
 			defer a.holds.free()

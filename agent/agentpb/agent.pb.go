@@ -429,7 +429,7 @@ const (
 	Problem_NO_LINES Problem_Code = 72
 	// LINES_FAILED: the debugger cannot hold there. Args: error.
 	Problem_LINES_FAILED Problem_Code = 73
-	// AT_HOLDS: a breakpoint at a place of the code can only hold, as the pod comes there.
+	// AT_HOLDS: a breakpoint at a place of the code can only hold or log, as the pod comes there.
 	Problem_AT_HOLDS Problem_Code = 74
 	// BAD_LOG_FIELD: no step that the breakpoint is at has a value of that name. Args: field, fields (those that there are).
 	Problem_BAD_LOG_FIELD Problem_Code = 92
@@ -3106,7 +3106,7 @@ type AddBreakpointRequest struct {
 	// while_connected: the breakpoint and its holds end with the connection that asked for it.
 	WhileConnected bool `protobuf:"varint,12,opt,name=while_connected,json=whileConnected,proto3" json:"while_connected,omitempty"`
 	// at is a place in the kubelet's code, and stands in place of step. It is in Delve's syntax: FUNCTION,
-	// FUNCTION:LINE or FILE:LINE. The breakpoint then needs a debugger, and can only hold.
+	// FUNCTION:LINE or FILE:LINE. The breakpoint then needs a debugger that holds pods, and can only hold or log.
 	At string `protobuf:"bytes,13,opt,name=at,proto3" json:"at,omitempty"`
 	// message is like that of HoldRequest. The holds of the breakpoint have it, too.
 	Message       string `protobuf:"bytes,14,opt,name=message,proto3" json:"message,omitempty"`
@@ -3393,12 +3393,15 @@ func (*SnapshotAction) Descriptor() ([]byte, []int) {
 
 // LogAction puts values of the call into the pod's story, as a NOTE event. It stops nobody, so that it is allowed at every
 // step that is seen, and by agents that are read-only. The agent acts on the call's event, after the call has gone on.
+// At a place of the code (at) the goroutine stands while the debugger reads the values, some milliseconds.
 type LogAction struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// fields are names of the step's values; none: all that the call has. At a step's exit, those of its entry count too. The
-	// event always has the call's error and duration, so "err" and "took" may be among the names.
+	// event always has the call's error and duration, so "err" and "took" may be among the names. At a place of the code these
+	// are expressions, as LookRequest has them; none: all arguments and local variables.
 	Fields []string `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
-	// filter selects calls, in the language of filters of events; empty: all.
+	// filter selects calls, in the language of filters of events; empty: all. At a place of the code it is an expression that
+	// has to be true.
 	Filter        string `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

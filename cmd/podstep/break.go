@@ -71,8 +71,10 @@ takes it. It may be at any step that is seen, of any pod, and where nobody may b
 
 With --at the breakpoint is at a place in the kubelet's code, and not at a step:
 FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
-pod's own goroutine comes to that place inside a step. It takes a debugger that holds pods: podstep
-attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
+pod's own goroutine comes to that place inside a step. With --action log the values are
+expressions, as podstep print takes them (log alone: all arguments and local variables),
+--if is one that has to be true, and the pod stands for some milliseconds. It takes a
+debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
@@ -80,6 +82,7 @@ attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
   podstep break add '*' --step cri.PullImage --on exit --action log=image,took --if 'slow>2s'
   podstep break add web --at 'kubelet.(*Kubelet).makePodDataDirs'
   podstep break add web --at pkg/kubelet/kubelet.go:2010
+  podstep break add web --at kuberuntime_manager.go:1205 --action log=attempt,sandboxID --if createPodSandbox
   podstep break add web --step cri.PullImage --action 'fail=Unavailable: no such registry' --times 2`,
 		Args:              arguments(0, 1, "POD|GLOB"),
 		ValidArgsFunction: a.completePods,
@@ -110,7 +113,7 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
 	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, log, log=NAME,NAME, `fail=MESSAGE` or delay=DURATION")
-	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects")
+	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects; with --at an expression that has to be true")
 	cmd.RegisterFlagCompletionFunc("if", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "snapshot", "log=", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: after one for faults, else never)")
@@ -125,8 +128,8 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 
 func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*agentpb.AddBreakpointRequest, error) {
 	switch {
-	case f.at != "" && (f.step != "" || f.on.value != "enter" || f.slowerThan.d > 0 || f.action != "hold"):
-		return nil, usagef("--at only holds, as a pod comes there; leave --step, --on, --slower-than and --action out")
+	case f.at != "" && (f.step != "" || f.on.value != "enter" || f.slowerThan.d > 0 || f.action != "hold" && !f.isLog()):
+		return nil, usagef("--at holds or logs, as a pod comes there; leave --step, --on, --slower-than and other actions out")
 	case f.at == "" && f.step == "":
 		return nil, usagef("--step is missing; name a step, like --step cri.RunPodSandbox; podstep steps lists them")
 	case f.at == "":
