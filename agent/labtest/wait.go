@@ -13,17 +13,25 @@ import (
 // Eventually polls until is returns true, and fails the test after Patience.
 func Eventually(tb testing.TB, what string, is func() bool) {
 	tb.Helper()
-	// This is short enough to measure tenths of a second.
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
 	patience := time.After(Patience)
-	for !is() {
+	for {
+		began := time.Now()
+		if is() {
+			return
+		}
 		select {
-		case <-tick.C:
+		case <-time.After(pollPause(time.Since(began))):
 		case <-patience:
 			tb.Fatalf("not %s", what)
 		}
 	}
+}
+
+// pollPause returns how long a poll that took that long pauses. 20 ms are short enough to measure tenths of a second. A poll
+// that reads all processes, or runs a command, takes longer: with a pause of ten times that, a test that waits leaves the
+// machine to what it waits for.
+func pollPause(took time.Duration) time.Duration {
+	return min(max(20*time.Millisecond, 10*took), time.Second)
 }
 
 // Files counts the open files of a process.
