@@ -43,7 +43,15 @@ func (p *Process) Control(do func(pidfd int)) error {
 
 // Kill ends the process at once.
 func (p *Process) Kill() {
-	_ = p.Control(func(fd int) { _ = unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) })
+	_ = p.Control(func(fd int) { KillBy(fd, p.PID) })
+}
+
+// KillBy ends the process of a pidfd, whose number is pid. In a frozen control group of version 1 a process that was killed
+// stays, with all that it has open: its clients wait, and what it traces stands still. So it leaves that group first.
+func KillBy(pidfd, pid int) {
+	if unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) == nil && !readable(pidfd) {
+		leaveGroups(pid)
+	}
 }
 
 // Ended reports whether the process has ended.
@@ -60,8 +68,8 @@ func (p *Process) Wait() {
 	}
 }
 
-// Killed reports whether a process was killed and is still there, as in a frozen control group of version 1, or while it
-// waits for a device. It does nothing any more: the signal comes before all that it could do.
+// Killed reports whether a process was killed and is still there, as while it waits for a device, or in a frozen control
+// group of version 1 if KillBy did not end it. It does nothing any more: the signal comes before all that it could do.
 func Killed(pid int) bool {
 	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	for line := range strings.Lines(string(text)) {

@@ -181,7 +181,7 @@ func (r *rescuer) stands() bool {
 }
 
 // kill ends the debugger process.
-func (r *rescuer) kill() { _ = unix.PidfdSendSignal(int(r.process.Fd()), unix.SIGKILL, nil, 0) }
+func (r *rescuer) kill() { companion.KillBy(int(r.process.Fd()), r.debugger) }
 
 // awaitEnd returns when the debugger process has ended. It ends one that has closed the link and does not end.
 func (r *rescuer) awaitEnd() {
