@@ -43,7 +43,8 @@ type breakFlags struct {
 	podName
 	step, at, action, filter, labels, message string
 	on                                        choice
-	slowerThan, lease, expires                *period
+	slowerThan                                slowness
+	lease, expires                            *period
 	times, after                              uint32
 	force                                     bool
 	out                                       format
@@ -69,6 +70,9 @@ err and took, and nobody is held: podstep trace and the screen show them as they
 log alone means all values. --if is a filter of the calls, as podstep trace --filter
 takes it. It may be at any step that is seen, of any pod, and where nobody may be held.
 
+With --slower-than p99 the step has to take longer than 99 in 100 of its calls took: of
+those that the agent remembers, or that podstep top --save has written to --against FILE.
+
 With --at the breakpoint is at a place in the kubelet's code, and not at a step:
 FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
 pod's own goroutine comes to that place inside a step. With --action log the values are
@@ -78,6 +82,7 @@ debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --r
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
+  podstep break add --step cri.PullImage --slower-than p99 --against before.json --action snapshot
   podstep break add '*' --step 'sync.*' --on error --action snapshot
   podstep break add '*' --step cri.PullImage --on exit --action log=image,took --if 'slow>2s'
   podstep break add web --at 'kubelet.(*Kubelet).makePodDataDirs'
@@ -95,6 +100,10 @@ debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --r
 			if err != nil {
 				return err
 			}
+			if err := flags.slowerThan.resolve(cmd.Context(), a, c, flags.step); err != nil {
+				return err
+			}
+			req.SlowerThan = flags.slowerThan.proto()
 			return a.addBreakpoint(cmd.Context(), req, c, &flags.out)
 		},
 	}
@@ -104,14 +113,14 @@ debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --r
 
 func (f *breakFlags) add(cmd *cobra.Command) {
 	f.on = choice{value: "enter", of: []string{"enter", "exit", "error"}}
-	f.slowerThan, f.lease, f.expires = newPeriod("--slower-than 5s"), newPeriod("--lease 5m"), newPeriod("--expires 1h")
+	f.lease, f.expires = newPeriod("--lease 5m"), newPeriod("--expires 1h")
 	f.podName.add(cmd)
 	cmd.Flags().StringVar(&f.step, "step", "", "the `STEP`: a name, a glob, or stage:NAME for all steps of a stage")
 	cmd.RegisterFlagCompletionFunc("step", completeSteps)
 	cmd.Flags().StringVar(&f.at, "at", "", "a `PLACE` in the kubelet's code in place of a step: FUNCTION, FUNCTION:LINE or FILE:LINE")
 	cmd.RegisterFlagCompletionFunc("at", cobra.NoFileCompletions)
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
-	f.slowerThan.add(cmd, "slower-than", "act only if the step took longer than this, at its exit")
+	f.slowerThan.add(cmd)
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, log, log=NAME,NAME, `fail=MESSAGE` or delay=DURATION")
 	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects; with --at an expression that has to be true")
 	cmd.RegisterFlagCompletionFunc("if", cobra.NoFileCompletions)
@@ -128,7 +137,7 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 
 func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*agentpb.AddBreakpointRequest, error) {
 	switch {
-	case f.at != "" && (f.step != "" || f.on.value != "enter" || f.slowerThan.d > 0 || f.action != "hold" && !f.isLog()):
+	case f.at != "" && (f.step != "" || f.on.value != "enter" || f.slowerThan.given() || f.action != "hold" && !f.isLog()):
 		return nil, usagef("--at holds or logs, as a pod comes there; leave --step, --on, --slower-than and other actions out")
 	case f.at == "" && f.step == "":
 		return nil, usagef("--step is missing; name a step, like --step cri.RunPodSandbox; podstep steps lists them")
@@ -145,7 +154,7 @@ func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*a
 		return nil, err
 	}
 	req := &agentpb.AddBreakpointRequest{
-		Pods: sel, Step: f.step, At: f.at, SlowerThan: f.slowerThan.proto(), Expires: f.expires.proto(),
+		Pods: sel, Step: f.step, At: f.at, Expires: f.expires.proto(),
 		Times: f.times, After: f.after, Force: f.force, Message: f.message,
 	}
 	if req.On, err = f.side(onGiven); err != nil {
@@ -156,10 +165,10 @@ func (f *breakFlags) request(pods string, onGiven bool, c *probes.Catalogue) (*a
 
 // side returns when to act. How long a step took is known when it is left, so --slower-than means exit.
 func (f *breakFlags) side(given bool) (agentpb.On, error) {
-	if f.slowerThan.d > 0 && !given {
+	if f.slowerThan.given() && !given {
 		return agentpb.On_ON_EXIT, nil
 	}
-	if f.slowerThan.d > 0 && f.on.value == "enter" {
+	if f.slowerThan.given() && f.on.value == "enter" {
 		return 0, usagef("--slower-than does not go with --on enter: how long a step took is known only at its exit")
 	}
 	return map[string]agentpb.On{"enter": agentpb.On_ON_ENTER, "exit": agentpb.On_ON_EXIT, "error": agentpb.On_ON_ERROR}[f.on.value], nil

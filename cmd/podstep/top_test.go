@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +92,43 @@ func TestDifferencesText(t *testing.T) {
 	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("%q is not in\n%s", want, &out)
+		}
+	}
+}
+
+// TestSlowness: a quantile is that of the step's durations in a file, if there are enough calls.
+func TestSlowness(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "before.json")
+	b := &spread.Baseline{Of: "all pods", Steps: []spread.Kept{
+		{Step: "sync.pod", Calls: 99, P50: 1e6, P90: 4e6, P99: 8e6, Max: 8e6, Sum: 2e8}, {Step: "sync.dirs", Calls: 100, P50: 1e6, P90: 4e6, P99: 8e6, Max: 8e6, Sum: 2e8},
+	}}
+	var text bytes.Buffer
+	if err := b.Write(&text); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, text.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		flag, step, want string
+		d                time.Duration
+	}{
+		{"p99", "sync.dirs", "podstep: 99 in 100 of 100 calls of sync.dirs took 8.0 ms at most", 8e6},
+		{"p90", "sync.pod", "podstep: 90 in 100 of 99 calls of sync.pod took 4.0 ms at most", 4e6},
+		{"p99", "sync.pod", "takes 100 calls of sync.pod, and there are 99", 8e6},
+		{"p50", "sync.volumes", "takes 20 calls of sync.volumes, and there are 0", 0},
+	} {
+		s := &slowness{against: file}
+		if err := s.Set(x.flag); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		a := &app{out: &out, err: &out}
+		if err := s.resolve(t.Context(), a, probes.MustLoad(), x.step); err != nil {
+			out.WriteString(err.Error())
+		}
+		if !strings.Contains(out.String(), x.want) || s.d != x.d {
+			t.Errorf("%s of %s is %v: %s", x.flag, x.step, s.d, &out)
 		}
 	}
 }
