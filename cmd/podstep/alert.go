@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/alert"
 	"github.com/podstep/podstep/agent/alert/action"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/cmd/podstep/alerting"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
@@ -25,6 +26,7 @@ type alertFlags struct {
 	once         bool
 	for_         *period
 	run, webhook string
+	event        bool
 	files        []string
 	logs         logFlags
 	out          format
@@ -33,10 +35,10 @@ type alertFlags struct {
 func (a *app) alert() *cobra.Command {
 	var flags alertFlags
 	cmd := &cobra.Command{
-		Use:   "alert EXPR [POD|GLOB] [-n NAMESPACE] [--once] [--for DURATION] [--run PROGRAM] [--webhook URL] [--file FILE] [-o json] [flags]",
+		Use:   "alert EXPR [POD|GLOB] [-n NAMESPACE] [--once] [--for DURATION] [--run PROGRAM] [--webhook URL] [--event] [--file FILE] [-o json] [flags]",
 		Short: "Wait for something to happen to pods, and act on it",
-		Long: `Prints a line whenever EXPR matches, and runs a program or posts to a webhook if
-asked to. EXPR is made of parts that match one after the other for one pod:
+		Long: `Prints a line whenever EXPR matches, and runs a program, posts to a webhook or writes an
+Event about the pod if asked to. EXPR is made of parts that match one after the other for one pod:
 
   err                            an event or a call, by a filter: podstep help filter
   step=image.pull running>2m     a call that goes on for longer than that
@@ -50,16 +52,18 @@ goes on and a state that still lasts do, at once.
 
 It ends with Ctrl-C, after --for, or with --once at the first match. If --for runs
 out before --once has a match, the exit code is 1. The exit code is also 1 if the
-program or the webhook failed for a match; that ends nothing before.
+program, the webhook or the Event failed for a match; that ends nothing before.
 
 The program gets the match as JSON on its standard input, and as PODSTEP_POD,
 _NAMESPACE, _UID, _STEP, _STATE, _ERROR, _ALERT, _TEXT and _TIME. One runs at a time,
-at most one a second, each for at most 30s. --file reads recordings and logs as
+at most one a second, each for at most 30s. With --event kubectl describe shows the match:
+each alert has one Event for each pod, which counts. --file reads recordings and logs as
 podstep replay does, --since what the agents of the nodes have recorded; the time
 is then the recording's.`,
 		Example: `  podstep alert 'step=image.pull and running>2m'
   podstep alert 'state=stuck for 5m' 'shop/*' --run ./page-me
   podstep alert 'step=cri.StartContainer then err within 30s' --webhook https://hooks.example.com/podstep
+  podstep alert 'state=stuck for 5m' --all-nodes --event
   podstep alert 'state=running' web --once --for 2m && echo it runs
   podstep alert 'err then not state=running within 1m' --file node.podstep -o json
   podstep alert 'state=stuck for 5m' --since 6h --all-nodes`,
@@ -85,6 +89,7 @@ func (f *alertFlags) add(cmd *cobra.Command) {
 	f.for_.add(cmd, "for", "how long, like 2m (default: for ever)")
 	cmd.Flags().StringVar(&f.run, "run", "", "run `PROGRAM` for each match; it gets no arguments, and no shell is in between")
 	cmd.Flags().StringVar(&f.webhook, "webhook", "", "post each match as JSON to `URL`")
+	cmd.Flags().BoolVar(&f.event, "event", false, "write an Event about the pod for each match, at most one a second")
 	cmd.Flags().StringArrayVar(&f.files, "file", nil, "look for matches in a recording or log `FILE`; may be given more than once for logs of one node")
 	f.logs.add(cmd, "one more log `FILE` of the same node")
 	f.out.add(cmd, "json")
@@ -107,8 +112,8 @@ func (f *alertFlags) named() bool { return len(f.files) > 0 || len(f.logs.logs) 
 func (f *alertFlags) check() error {
 	recorded := f.named() || f.logs.timed()
 	switch {
-	case recorded && (f.run != "" || f.webhook != ""):
-		return usagef("--run and --webhook are for what happens now; a recording is only printed")
+	case recorded && (f.run != "" || f.webhook != "" || f.event):
+		return usagef("--run, --webhook and --event are for what happens now; a recording is only printed")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
 	case f.logs.given() && !f.named():
@@ -187,14 +192,31 @@ func (p *alertPrinter) addActions(flags *alertFlags) error {
 		}
 		all = append(all, hook)
 	}
+	if flags.event {
+		api, err := p.app.events()
+		if err != nil {
+			return err
+		}
+		all = append(all, action.NewEvent(api))
+	}
 	for _, one := range all {
 		o := o
-		if _, is := one.(*action.Run); is {
+		if _, is := one.(*action.Webhook); !is {
 			o.Pause = action.RunPause
 		}
 		p.actions = append(p.actions, action.NewQueue(one, o))
 	}
 	return nil
+}
+
+// events returns the API server on which Events are written.
+func (a *app) events() (*kubeapi.Client, error) {
+	config, err := a.clientConfig().ClientConfig()
+	if err != nil {
+		return nil, kubeconfigError(err)
+	}
+	config.UserAgent = kubeapi.UserAgent("alert")
+	return kubeapi.New(config)
 }
 
 // printf prints a message, from any goroutine.
