@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/client"
 )
 
 // The exception filters.
@@ -147,11 +148,26 @@ func (s *session) attach(r *dap.AttachRequest) error {
 	if err != nil {
 		return err
 	}
-	return s.start(r, a.Breakpoints, &dap.AttachResponse{Response: done(r)}, func(ctx context.Context) (target, error) { return newLive(ctx, s, sel, &a) })
+	return s.start(r, a.Breakpoints, &dap.AttachResponse{Response: done(r)}, func(ctx context.Context) (target, error) {
+		place := s.opts.Place
+		if a.Socket != "" || place == nil {
+			place = client.At(a.Socket)
+		}
+		return newLive(ctx, s, sel, &a, place)
+	})
 }
 
-// launchArguments is the configuration of launch.
+// launchArguments is the configuration of launch: of a lab, or of a recording.
 type launchArguments struct {
+	// Lab starts a node of the editor's own, with simulated containers. Manifest is the file that makes its pods; "": podstep
+	// makes Pod.
+	Lab      bool   `json:"lab"`
+	Manifest string `json:"manifest"`
+	// Lease, Wait, Force and GoFrames are those of attach, for a lab.
+	Lease    duration `json:"lease"`
+	Wait     duration `json:"wait"`
+	Force    bool     `json:"force"`
+	GoFrames bool     `json:"goFrames"`
 	// Trace names one recording, or several logs of one node.
 	Trace     names  `json:"trace"`
 	Pod       string `json:"pod"`
@@ -187,8 +203,11 @@ func (s *session) launch(r *dap.LaunchRequest) error {
 	if err := readArguments(r.Arguments, &a); err != nil {
 		return err
 	}
+	if a.Lab {
+		return s.launchLab(r, &a)
+	}
 	if len(a.Trace) == 0 || s.opts.Open == nil {
-		return fmt.Errorf("launch replays a recording: give \"trace\", the file that podstep trace -w has written; for a pod of a living node, use attach")
+		return fmt.Errorf("launch replays a recording: give \"trace\", the file that podstep trace -w has written; or \"lab\": true for a node of your own; for a pod of a living node, use attach")
 	}
 	if a.StopAt != "" && a.StopAt != "entry" && a.StopAt != "end" {
 		return fmt.Errorf("stopAt is entry or end, not %q", a.StopAt)

@@ -27,8 +27,11 @@ type live struct {
 	s    *session
 	c    *client.Client
 	args *attachArguments
-	ctx  context.Context
-	end  context.CancelFunc
+	// lab is the node of launchLab, and create makes its pod; nil: the node is no lab of this session.
+	lab    Lab
+	create func()
+	ctx    context.Context
+	end    context.CancelFunc
 
 	st         *story
 	ps         *points
@@ -40,12 +43,8 @@ type live struct {
 	lostEvents bool // some events of holds may have been lost
 }
 
-// newLive attaches to an agent. It returns when it knows the pods.
-func newLive(ctx context.Context, s *session, sel *agentpb.PodSelector, a *attachArguments) (*live, error) {
-	place := s.opts.Place
-	if a.Socket != "" || place == nil {
-		place = client.At(a.Socket)
-	}
+// newLive attaches to the agent at a place. It returns when it knows the pods.
+func newLive(ctx context.Context, s *session, sel *agentpb.PodSelector, a *attachArguments, place client.Place) (*live, error) {
 	c, err := client.Reach(ctx, place)
 	if err != nil {
 		return nil, err
@@ -128,6 +127,9 @@ func (l *live) lookAt(ctx context.Context, req *agentpb.LookRequest) (*agentpb.L
 func (l *live) close() {
 	l.end()
 	_ = l.c.Close()
+	if l.lab != nil {
+		l.lab.Close()
+	}
 }
 
 // follow takes the events, until the stream ends.

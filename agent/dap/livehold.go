@@ -205,6 +205,9 @@ func (l *live) configured() {
 		return
 	}
 	l.shows = true
+	if l.create != nil {
+		go l.create()
+	}
 	for place := 1; place < l.st.h.Pods(); place++ {
 		if p := l.pods[place]; p != nil {
 			l.show(p)

@@ -21,6 +21,9 @@ type Options struct {
 	Place client.Place
 	// Open opens recordings for a replay. One that is a trace file, or logs of one node.
 	Open func(ctx context.Context, names ...string) (trace.Recording, error)
+	// Lab starts a node of the editor's own, and returns when it is Ready. It reports what it prints meanwhile. The node ends
+	// with ctx, or by Close. nil: launch starts none.
+	Lab func(ctx context.Context, report func(line string)) (Lab, error)
 	// Why finds out why a pod is stuck from all that can be reached, the agent included. nil: only the pod's
 	// story is asked.
 	Why func(ctx context.Context, at client.Place, namespace, name string) (string, error)

@@ -3,8 +3,11 @@
 package dap
 
 import (
+	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -23,11 +26,18 @@ type process struct {
 func (p process) Write(b []byte) (int, error) { return p.in.Write(b) }
 func (p process) Close() error                { return p.in.Close() }
 
-// startEditor starts podstep dap for a lab, and an editor of it.
-func startEditor(t *testing.T, l *labtest.Lab) *editor {
+// startLabEditor starts podstep dap for a lab, and an editor of it.
+func startLabEditor(t *testing.T, l *labtest.Lab) *editor {
+	t.Helper()
+	e, _ := startEditor(t, "--socket", l.State.Agent, "--kubeconfig", l.State.Kubeconfig)
+	return e
+}
+
+// startEditor starts podstep dap with these flags, and an editor of it. ended gets how that process ends.
+func startEditor(t *testing.T, flags ...string) (e *editor, ended chan error) {
 	t.Helper()
 	patience = labtest.Patience
-	cmd := exec.Command(labtest.Bin(t, "podstep"), "dap", "--socket", l.State.Agent, "--kubeconfig", l.State.Kubeconfig)
+	cmd := exec.Command(labtest.Bin(t, "podstep"), append([]string{"dap"}, flags...)...)
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -39,11 +49,17 @@ func startEditor(t *testing.T, l *labtest.Lab) *editor {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
+	ended = make(chan error, 1)
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		ended <- cmd.Wait()
+	}()
 	t.Cleanup(func() {
 		_ = cmd.Process.Kill()
-		_ = cmd.Wait()
+		<-over
 	})
-	return editorOn(t, process{out, in}, func() { _ = cmd.Process.Kill() })
+	return editorOn(t, process{out, in}, func() { _ = cmd.Process.Kill() }), ended
 }
 
 // written returns all that the session wrote.
@@ -57,7 +73,7 @@ func (e *editor) written() string {
 // while it holds the pod again: the pod goes on.
 func TestSimDialogue(t *testing.T) {
 	l := labtest.StartSim(t)
-	e := startEditor(t, l)
+	e := startLabEditor(t, l)
 	e.attach("vscode", map[string]any{"pod": "web"})
 	e.do("setFunctionBreakpoints", map[string]any{"breakpoints": []any{map[string]any{"name": "cri.RunPodSandbox"}, map[string]any{"name": "cri.StartContainer"}}})
 	e.do("configurationDone", nil)
@@ -95,7 +111,7 @@ func TestSimDialogue(t *testing.T) {
 func TestSimCanaries(t *testing.T) {
 	l := labtest.StartSim(t)
 	set := labtest.NewCanaries(t, l, "canary")
-	e := startEditor(t, l)
+	e := startLabEditor(t, l)
 	e.attach("vscode", map[string]any{"pod": "*", "breakpoints": []any{
 		"cri.RunPodSandbox", "cri.CreateContainer", "cri.PullImage", "sync.pod",
 		map[string]any{"step": "*", "logMessage": "{pod} {step} {err} {request} {command} {message} {image}"},
@@ -124,5 +140,36 @@ func TestSimCanaries(t *testing.T) {
 		if !strings.Contains(text, p.Name) {
 			t.Errorf("the dialogue is not about %s", p.Name)
 		}
+	}
+}
+
+// TestSimLaunchLab: an editor that has no node gets one, with the pod that its manifest makes, and nothing of it stays.
+func TestSimLaunchLab(t *testing.T) {
+	manifest := filepath.Join(t.TempDir(), "pod.json")
+	pod := labtest.BusyboxPod("web", labtest.Sleep)
+	pod.APIVersion, pod.Kind = "v1", "Pod"
+	text, err := json.Marshal(pod)
+	if err == nil {
+		err = os.WriteFile(manifest, text, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp := t.TempDir()
+	t.Setenv("TMPDIR", temp)
+	e, ended := startEditor(t)
+	e.do("initialize", map[string]any{"clientID": "vscode", "adapterID": "podstep"})
+	e.do("launch", map[string]any{"lab": true, "pod": "web", "manifest": manifest, "breakpoints": []any{"cri.RunPodSandbox"}})
+	e.do("configurationDone", nil)
+	s := e.stopped()
+	if names, _ := e.frames(s.ThreadId); !strings.HasPrefix(names, "cri.RunPodSandbox\n") {
+		t.Errorf("the frames are\n%s", names)
+	}
+	e.do("disconnect", nil)
+	if err := <-ended; err != nil {
+		t.Errorf("podstep dap: %v", err)
+	}
+	if left, _ := os.ReadDir(temp); len(left) > 0 {
+		t.Errorf("left is %v", left)
 	}
 }

@@ -33,8 +33,8 @@ A thread is a pod. Breakpoints are steps such as cri.RunPodSandbox, or lines of 
 kubelet, whose source podstep brings along. Continue and step move one pod only. When
 the editor ends, however it does, its pods go on and its breakpoints are gone.
 
-The editor's configuration names the pod: attach with "pod", or launch with "trace"
-to replay a recording, where stepping back works.`,
+The editor's configuration names the pod: attach with "pod", or launch with "lab" for a
+node of the editor's own, or with "trace" to replay a recording, where stepping back works.`,
 		Example: `  podstep dap
   podstep dap --listen unix:/run/user/1000/podstep-dap.sock`,
 		Args: arguments(0, 0, ""),
@@ -46,6 +46,9 @@ to replay a recording, where stepping back works.`,
 			if err != nil {
 				return err
 			}
+			var labs dapLabs
+			defer labs.running.Wait()
+			o.Lab = labs.start
 			if listen == "" {
 				return serveEditor(cmd.Context(), standard{os.Stdin, a.out}, o)
 			}

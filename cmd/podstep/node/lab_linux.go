@@ -2,6 +2,7 @@ package node
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -149,6 +150,19 @@ func (l *labProcess) end() error {
 		return fmt.Errorf("podstep-lab failed (%w); its last lines are above", l.err)
 	}
 	return nil
+}
+
+// Kubectl runs kubectl against the lab in a directory, and returns what it prints.
+func Kubectl(ctx context.Context, dir string, args ...string) (string, error) {
+	path, err := findProgram("podstep-lab")
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, path, append([]string{"kubectl", "--dir", dir}, args...)...).CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("kubectl %s: %w: %s", args[0], err, bytes.TrimSpace(out))
+	}
+	return string(out), nil
 }
 
 // findProgram finds a program in the directory of podstep's own, or else in PATH.

@@ -60,6 +60,10 @@ func Holder() error {
 	return needsLinux("holder", "it holds goroutines of a kubelet", "podstep attach starts it on the node")
 }
 
+func Kubectl(context.Context, string, ...string) (string, error) {
+	return "", needsLinux("lab", "the kubelet runs there alone", "run it on a machine with Linux, or in a virtual one")
+}
+
 func RunLab(context.Context, []string, io.Writer, func(ended <-chan struct{}) error) error {
 	return needsLinux("lab", "the kubelet runs there alone", "run it on a machine with Linux, or in a virtual one")
 }
