@@ -143,7 +143,7 @@ test-node: build mishaps kubelet crictl dlv tools ## tests on the real node (roo
 .PHONY: test-long
 test-long: build mishaps kubelet ## two hours of the soak, and 500 faults of podstep's processes; CI has some of both (root)
 	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run TestSoak ./soak
-	PODSTEP_BIN=$(OUT) PODSTEP_FAULT_ALL=1 PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} PODSTEP_STOPPED_SECONDS=60 $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestStoppedForLong|TestRestartsUnderChurn' ./agent/attach
+	PODSTEP_BIN=$(OUT) PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} PODSTEP_STOPPED_SECONDS=60 $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestStoppedForLong|TestRestartsUnderChurn' ./agent/attach
 
 VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestStreams'
 .PHONY: test-versions

@@ -66,7 +66,7 @@ func faultTable() (out []fault) {
 			}
 			for _, how := range how {
 				for _, when := range whens {
-					if f := (fault{probe, who, how, when}); f.can() && (f.proven() || os.Getenv("PODSTEP_FAULT_ALL") != "") && wanted.MatchString(f.String()) {
+					if f := (fault{probe, who, how, when}); f.can() && wanted.MatchString(f.String()) {
 						out = append(out, f)
 					}
 				}
@@ -83,25 +83,6 @@ func (f fault) can() bool {
 	return !(f.how == "freeze" && f.who == "podstep hold" && err != nil) &&
 		!(f.who == "hold" && strings.HasSuffix(f.how, " at stop") && f.when != "pods held") &&
 		!(strings.HasSuffix(f.how, " at call") && f.when == "idle")
-}
-
-// passed are the cells with freezes and mishaps that have passed on a real node.
-var passed = []string{
-	"freeze relay", "freeze relay guard", "starve podstep", "starve podstep guard", "starve relay guard", "starve debugger",
-	"block podstep at handle", "block rescuer at receive", "block debugger at send", "block relay at call", "panic relay at call", "panic relay at send", "panic relay at receive",
-	"block guard at beat", "block guard at send", "block guard at receive", "panic guard at receive",
-	"block hold at send", "block hold at receive", "panic hold at receive",
-}
-
-// proven reports whether a cell has passed on a real node. The others wait for that: make test-long sets PODSTEP_FAULT_ALL
-// and tries all.
-func (f fault) proven() bool {
-	how, at, _ := strings.Cut(f.how, " at ")
-	name := how + " " + f.who
-	if at != "" {
-		name += " at " + at
-	}
-	return how == "kill" || how == "stop" || slices.Contains(passed, name)
 }
 
 // drawFaults returns n random cells, those beside one probe together. No cell comes twice before all have come once.
