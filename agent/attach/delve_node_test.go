@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/uprobe/park"
@@ -98,6 +99,7 @@ func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 	t.Helper()
 	h := labtest.WatchHealth(t, l)
 	a := attachDelve(t, l, "--allow-holds")
+	delveLogs(t, l, variables)
 	l.Must("break", "add", "default/held", "--step", "sync.pod", "--times", "1")
 	l.Create(labtest.TinyPod("held"))
 	if e := untilHeld(l, "held", "sync.pod"); e.Probe != "delve" {
@@ -121,6 +123,37 @@ func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 	h.End(t)
 }
 
+// delveLogs logs values as a pod's goroutine comes to a function, if the kubelet has debug information; otherwise the note has
+// the reason. Nobody is held.
+func delveLogs(t *testing.T, l *labtest.Lab, variables bool) {
+	t.Helper()
+	const at, name = "kubelet.(*Kubelet).SyncPod", "lined"
+	act, want := []string{"--action", "log"}, map[string]string{"variables": "no debug information"}
+	if variables {
+		act = []string{"--action", "log=updateType,len(pod.Spec.Containers),nosuch", "--if", "updateType == 2"}
+		want = map[string]string{"updateType": "SyncPodCreate", "len(pod.Spec.Containers)": "1", "nosuch": "could not find"}
+	}
+	l.Must(append([]string{"break", "add", "default/" + name, "--at", at, "--times", "1"}, act...)...)
+	l.Create(labtest.TinyPod(name))
+	l.UntilReady(name)
+	l.UntilEvent(name, "note of a log", func(e probes.Event) bool {
+		if e.Kind == probes.Held {
+			t.Errorf("it is held: %+v", e)
+		}
+		if e.Kind != probes.Note || e.Fields["note"] != agentpb.NoteLog {
+			return false
+		}
+		for value, text := range want {
+			if got := fmt.Sprint(e.Fields[value]); !strings.Contains(got, text) {
+				t.Errorf("%s is %q, want %q", value, got, text)
+			}
+		}
+		return true
+	})
+	l.Delete(name)
+	l.UntilGone(name)
+}
+
 func notTraced(t *testing.T, l *labtest.Lab) {
 	t.Helper()
 	labtest.Eventually(t, "nobody traces the kubelet", func() bool { return len(tracers(t, l)) == 0 })
@@ -132,6 +165,7 @@ func TestDelveHold(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
 	a := attachDelve(t, l, "--allow-holds")
+	delveLogs(t, l, false)
 	l.Must("break", "add", "default/stopped", "--step", "sync.pod", "--times", "1")
 	l.Create(threePod("stopped"))
 	untilHeld(l, "stopped", "sync.pod")

@@ -3,6 +3,8 @@
 package park
 
 import (
+	"slices"
+
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/podstep/podstep/probes/pclntab"
@@ -64,6 +66,11 @@ func (i inst) stores() (reg x86asm.Reg, disp int64, ok bool) {
 	reg, isReg := i.Args[1].(x86asm.Reg)
 	disp, ok = onStack(i.Args[0])
 	return reg, disp, ok && isReg && i.Op == x86asm.MOV && i.DataSize == 64
+}
+
+// leaves reports whether the processor never goes on with the next instruction.
+func (i inst) leaves() bool {
+	return slices.Contains([]x86asm.Op{x86asm.JMP, x86asm.LJMP, x86asm.RET, x86asm.LRET, x86asm.UD2, x86asm.HLT}, i.Op)
 }
 
 // straight reports whether the processor always goes on with the next instruction.

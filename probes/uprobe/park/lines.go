@@ -28,20 +28,40 @@ func (p *Program) Lines(f *pclntab.Func) ([]Line, error) {
 	var out []Line
 	life := newLife(p, f, code)
 	for l := range f.Lines() {
-		if at, ok := p.beginOf(f, &l, life); ok {
-			out = append(out, Line{at, l})
+		for _, code := range entered(between(life.code, l.Begin, l.End)) {
+			if at, ok := p.firstOf(f, code, life); ok {
+				out = append(out, Line{at, l})
+			}
 		}
 	}
 	return out, nil
 }
 
-// beginOf returns the first place of a line's code at which a goroutine can be parked, up to the first jump or call.
-func (p *Program) beginOf(f *pclntab.Func, l *pclntab.Line, life *life) (Place, bool) {
-	first, _ := slices.BinarySearchFunc(life.code, l.Begin, func(i inst, pc uint64) int { return compare(i.PC, pc) })
-	for _, i := range life.code[first:] {
-		if i.PC >= l.End {
-			break
+// between returns the instructions from one address up to another.
+func between(code []inst, begin, end uint64) []inst {
+	at := func(pc uint64) int {
+		n, _ := slices.BinarySearchFunc(code, pc, func(i inst, pc uint64) int { return compare(i.PC, pc) })
+		return n
+	}
+	return code[at(begin):at(end)]
+}
+
+// entered splits the code of a line where the processor comes to it: at its beginning, and behind each jump that is always
+// taken, where it comes from elsewhere.
+func entered(code []inst) (out [][]inst) {
+	begin := 0
+	for i := range code {
+		if code[i].leaves() {
+			out = append(out, code[begin:i+1])
+			begin = i + 1
 		}
+	}
+	return append(out, code[begin:])
+}
+
+// firstOf returns the first place of code at which a goroutine can be parked, up to the first jump or call.
+func (p *Program) firstOf(f *pclntab.Func, code []inst, life *life) (Place, bool) {
+	for _, i := range code {
 		if i.Len > 1 && p.checkBefore(f, i.PC, life) == nil {
 			return Place{Address: i.PC, Next: i.PC, Function: f.Name}, true
 		}
@@ -91,7 +111,7 @@ func (p *Program) Back(pc uint64) (Place, bool) {
 	if err != nil {
 		return Place{}, false
 	}
-	return p.beginOf(f, &pclntab.Line{Begin: pc, End: f.End}, newLife(p, f, code))
+	return p.firstOf(f, between(code, pc, f.End), newLife(p, f, code))
 }
 
 // Calls returns the addresses of the calls on the line of an address, without calls of Go's runtime.

@@ -5,6 +5,10 @@ package park
 import (
 	"slices"
 	"testing"
+
+	"golang.org/x/arch/x86/x86asm"
+
+	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // TestLines: where a line begins a debugger's breakpoint can stand, and a goroutine that is parked there loses
@@ -83,5 +87,25 @@ func TestCalls(t *testing.T) {
 	}
 	if !slices.Contains(names, "main.managePodLoop") || slices.ContainsFunc(names, func(n string) bool { return n != "" && isRuntime(n) }) {
 		t.Errorf("it calls %v", names)
+	}
+}
+
+// TestEntered: the processor comes to a line at its beginning, and behind each jump that is always taken.
+func TestEntered(t *testing.T) {
+	var code []inst
+	for pc, op := range []x86asm.Op{x86asm.JMP, x86asm.MOV, x86asm.JE, x86asm.CALL, x86asm.JMP, x86asm.MOV, x86asm.RET} {
+		code = append(code, inst{gocode.Inst{PC: uint64(pc), Inst: x86asm.Inst{Op: op}}})
+	}
+	var begins []uint64
+	for _, part := range entered(code) {
+		if len(part) > 0 {
+			begins = append(begins, part[0].PC)
+		}
+	}
+	if want := []uint64{0, 1, 5}; !slices.Equal(begins, want) {
+		t.Errorf("it begins at %v, want %v", begins, want)
+	}
+	if len(entered(nil)) != 1 {
+		t.Error("code of no instruction is not one part")
 	}
 }
