@@ -10,8 +10,12 @@ import (
 	"github.com/podstep/podstep/agent/values"
 )
 
-// logInsideWithin bounds how long a goroutine stands at a place for the values of one log.
-const logInsideWithin = time.Second
+// logInsideWithin bounds how long a goroutine stands at a place for the values of one log, maxExpressions how many values
+// these are.
+const (
+	logInsideWithin = 500 * time.Millisecond
+	maxExpressions  = 8
+)
 
 // logInside makes the notes that breakpoints want at the place to which a goroutine has come. The goroutine stands until the
 // debugger has read the values. The limits of snapshots bound that: the whole kubelet stands still for each value.

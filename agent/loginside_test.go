@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 )
 
@@ -75,6 +76,18 @@ func TestLogInside(t *testing.T) {
 	}
 	if r.holds.armed.Load() != 0 {
 		t.Error("the probes do not hear that the logs are gone")
+	}
+}
+
+// TestTooManyExpressions: the kubelet stands still for each expression, so there are only so many.
+func TestTooManyExpressions(t *testing.T) {
+	r := newRig(t, Options{Probes: seesAll()})
+	r.probes[0].OnDebug(&Debugger{Find: func(context.Context, string) ([]Found, error) { return []Found{{}}, nil }})
+	for n, want := range map[int]agentpb.Problem_Code{maxExpressions: agentpb.Problem_UNSPECIFIED, maxExpressions + 1: agentpb.Problem_TOO_MANY_EXPRESSIONS} {
+		_, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{At: "kubelet.go:2010", Action: logOf("", make([]string, n)...)})
+		if got := reason.ProblemOf(err).GetCode(); got != want {
+			t.Errorf("%d expressions: %v, want %v", n, got, want)
+		}
 	}
 }
 

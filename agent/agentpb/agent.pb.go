@@ -435,6 +435,8 @@ const (
 	Problem_BAD_LOG_FIELD Problem_Code = 92
 	// BAD_LOG_FILTER: the filter of a log cannot be read. Args: error.
 	Problem_BAD_LOG_FILTER Problem_Code = 93
+	// TOO_MANY_EXPRESSIONS: a log at a place of the code reads fewer expressions than that. Args: count, most.
+	Problem_TOO_MANY_EXPRESSIONS Problem_Code = 94
 	// NO_STACK: the step is no call of a function, so that no snapshot can be taken there.
 	Problem_NO_STACK Problem_Code = 75
 	// TOO_MANY_WATCHERS: Args: count.
@@ -495,6 +497,7 @@ var (
 		74: "AT_HOLDS",
 		92: "BAD_LOG_FIELD",
 		93: "BAD_LOG_FILTER",
+		94: "TOO_MANY_EXPRESSIONS",
 		75: "NO_STACK",
 		80: "TOO_MANY_WATCHERS",
 		90: "NOT_RECORDED",
@@ -548,6 +551,7 @@ var (
 		"AT_HOLDS":             74,
 		"BAD_LOG_FIELD":        92,
 		"BAD_LOG_FILTER":       93,
+		"TOO_MANY_EXPRESSIONS": 94,
 		"NO_STACK":             75,
 		"TOO_MANY_WATCHERS":    80,
 		"NOT_RECORDED":         90,
@@ -4781,7 +4785,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xd1\t\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xeb\t\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4789,7 +4793,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbc\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\a\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4839,7 +4843,8 @@ const file_agent_proto_rawDesc = "" +
 	"\fLINES_FAILED\x10I\x12\f\n" +
 	"\bAT_HOLDS\x10J\x12\x11\n" +
 	"\rBAD_LOG_FIELD\x10\\\x12\x12\n" +
-	"\x0eBAD_LOG_FILTER\x10]\x12\f\n" +
+	"\x0eBAD_LOG_FILTER\x10]\x12\x18\n" +
+	"\x14TOO_MANY_EXPRESSIONS\x10^\x12\f\n" +
 	"\bNO_STACK\x10K\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\x12\x10\n" +
 	"\fNOT_RECORDED\x10Z\x12\x10\n" +

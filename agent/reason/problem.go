@@ -69,11 +69,12 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 
 	agentpb.Problem_NO_LINES: text("no probe holds pods at lines of the kubelet's code: podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet does, with a Delve of its own",
 		"没有探针能把 Pod 停在 kubelet 代码的某一行：podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet 可以，它自带 Delve"),
-	agentpb.Problem_LINES_FAILED:   text("the debugger cannot hold a pod there: {error}", "调试器不能把 Pod 停在那里：{error}"),
-	agentpb.Problem_AT_HOLDS:       text("a breakpoint at a place of the code holds or logs, as the pod comes there; leave step, on, slower-than and other actions out", "代码位置上的断点只能在 Pod 到达时停住它或记录值；请去掉 step、on、slower-than 和其他动作"),
-	agentpb.Problem_BAD_LOG_FIELD:  text("no step here has a value named {field}; there are: {fields}", "这里没有步骤有名为 {field} 的值；可用的有：{fields}"),
-	agentpb.Problem_BAD_LOG_FILTER: text("the filter cannot be read: {error}", "无法理解过滤条件：{error}"),
-	agentpb.Problem_NO_STACK:       text("it is no call of a function, so it has no stack", "它不是函数调用，没有调用栈"),
+	agentpb.Problem_LINES_FAILED:         text("the debugger cannot hold a pod there: {error}", "调试器不能把 Pod 停在那里：{error}"),
+	agentpb.Problem_AT_HOLDS:             text("a breakpoint at a place of the code holds or logs, as the pod comes there; leave step, on, slower-than and other actions out", "代码位置上的断点只能在 Pod 到达时停住它或记录值；请去掉 step、on、slower-than 和其他动作"),
+	agentpb.Problem_BAD_LOG_FIELD:        text("no step here has a value named {field}; there are: {fields}", "这里没有步骤有名为 {field} 的值；可用的有：{fields}"),
+	agentpb.Problem_TOO_MANY_EXPRESSIONS: text("a log at a place of the code reads at most {most} expressions, and these are {count}; name fewer", "代码位置上的日志最多读取 {most} 个表达式，这里有 {count} 个；请减少"),
+	agentpb.Problem_BAD_LOG_FILTER:       text("the filter cannot be read: {error}", "无法理解过滤条件：{error}"),
+	agentpb.Problem_NO_STACK:             text("it is no call of a function, so it has no stack", "它不是函数调用，没有调用栈"),
 
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
 		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
