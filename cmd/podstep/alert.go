@@ -197,7 +197,7 @@ func (p *alertPrinter) addActions(flags *alertFlags) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, action.NewEvent(api))
+		all = append(all, alerting.NewEvent(api))
 	}
 	for _, one := range all {
 		o := o

@@ -94,14 +94,12 @@ func environment(m *alert.Match) (env []string) {
 }
 
 // variable cuts a text to what a variable can have: no NUL, and not too long.
-func variable(s string) string { return cut(strings.ReplaceAll(s, "\x00", ""), runText) }
-
-// cut returns a text, or its beginning if it has more bytes than that.
-func cut(s string, most int) string {
-	if len(s) <= most {
+func variable(s string) string {
+	s = strings.ReplaceAll(s, "\x00", "")
+	if len(s) <= runText {
 		return s
 	}
-	return strings.ToValidUTF8(s[:most], "")
+	return strings.ToValidUTF8(s[:runText], "")
 }
 
 // tail keeps the end of an output.

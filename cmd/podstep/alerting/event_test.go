@@ -1,4 +1,4 @@
-package action
+package alerting
 
 import (
 	"encoding/json"
@@ -12,7 +12,17 @@ import (
 
 	"github.com/podstep/podstep/agent/alert"
 	"github.com/podstep/podstep/agent/kubeapi/apitest"
+	"github.com/podstep/podstep/probes"
 )
+
+// match is a match of the alert err.
+func match(text string) *alert.Match {
+	at := time.Unix(1_800_000_000, 0)
+	return &alert.Match{
+		Alert: "err", Time: at, Pod: &probes.Pod{Namespace: "shop", Name: "web", UID: "u-web"},
+		Parts: []alert.Part{{Part: "err", Time: at, Event: &probes.Event{Kind: probes.Exit, Step: "cri.PullImage", Error: text}}},
+	}
+}
 
 // eventServer keeps Events as an API server does.
 type eventServer struct {

@@ -1,4 +1,4 @@
-package action
+package alerting
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -80,7 +81,13 @@ func eventOf(m *alert.Match) *corev1.Event {
 		TypeMeta:       metav1.TypeMeta{APIVersion: "v1", Kind: "Event"},
 		ObjectMeta:     metav1.ObjectMeta{Namespace: m.Pod.Namespace, Name: fmt.Sprintf("%s.podstep-%x", m.Pod.Name[:min(len(m.Pod.Name), 200)], h.Sum64())},
 		InvolvedObject: corev1.ObjectReference{APIVersion: "v1", Kind: "Pod", Namespace: m.Pod.Namespace, Name: m.Pod.Name, UID: types.UID(m.Pod.UID)},
-		Reason:         EventReason, Message: cut(fmt.Sprintf("%s: %s", m.Alert, m.Text()), eventText), Type: corev1.EventTypeWarning,
+		Reason:         EventReason, Message: eventMessage(m), Type: corev1.EventTypeWarning,
 		Source: corev1.EventSource{Component: "podstep"}, FirstTimestamp: at, LastTimestamp: at, Count: 1,
 	}
+}
+
+// eventMessage returns the alert and the match, as much of it as an Event may have.
+func eventMessage(m *alert.Match) string {
+	text := m.Alert + ": " + m.Text()
+	return strings.ToValidUTF8(text[:min(len(text), eventText)], "")
 }
