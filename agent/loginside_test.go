@@ -99,3 +99,19 @@ func TestLogInsideReadOnly(t *testing.T) {
 		t.Error("a read-only agent takes a log at a place of the code")
 	}
 }
+
+// oneLogInside makes the events of a call inside of which values are logged.
+func oneLogInside(r *rig) []*agentpb.Event {
+	r.probes[0].OnDebug(&Debugger{
+		Find: func(context.Context, string) ([]Found, error) { return []Found{{Address: 1}}, nil },
+		Look: func(context.Context, uint64, *agentpb.LookRequest) (*agentpb.LookResponse, error) {
+			return &agentpb.LookResponse{}, nil
+		},
+	})
+	_, _ = r.addBreakpoint(&agentpb.AddBreakpointRequest{At: "kubelet.go:1", Action: logOf("", "attempt")})
+	p := newPod("default", "web")
+	loop := r.Begin(Seen{Step: "worker.loop", At: time.Now(), Values: []any{string(p.UID)}, Goroutine: 7, Worker: true})
+	call := r.Begin(Seen{Step: "sync.pod", At: time.Now(), Values: []any{p}, Goroutine: 7, Worker: true, Parent: loop})
+	call.StopInside(context.Background(), Found{Address: 1})
+	return r.logged("web")
+}

@@ -34,6 +34,7 @@ var makers = []maker{
 	{"breakpoints.miss", agentpb.Kind_NOTE, oneMiss},
 	{"Agent.snap", agentpb.Kind_NOTE, oneSnapshot},
 	{"Agent.logFor", agentpb.Kind_NOTE, oneLog},
+	{"Agent.logInside", agentpb.Kind_NOTE, oneLogInside},
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},
