@@ -46,10 +46,15 @@ func (p *Process) Kill() {
 	_ = p.Control(func(fd int) { KillBy(fd, p.PID) })
 }
 
+// endsWithin is how long a process that was killed may take to end before it counts as one that something keeps, in
+// milliseconds.
+const endsWithin = 100
+
 // KillBy ends the process of a pidfd, whose number is pid. In a frozen control group of version 1 a process that was killed
-// stays, with all that it has open: its clients wait, and what it traces stands still. So it leaves that group first.
+// stays, with all that it has open: its clients wait, and what it traces stands still. So a process that stays has to leave its
+// group. Until then its number is its own.
 func KillBy(pidfd, pid int) {
-	if unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) == nil && !readable(pidfd) {
+	if unix.PidfdSendSignal(pidfd, unix.SIGKILL, nil, 0) == nil && !endsIn(pidfd, endsWithin) {
 		leaveGroups(pid)
 	}
 }
@@ -57,14 +62,14 @@ func KillBy(pidfd, pid int) {
 // Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	gone := false
-	_ = p.Control(func(fd int) { gone = readable(fd) })
+	_ = p.Control(func(fd int) { gone = endsIn(fd, 0) })
 	return gone
 }
 
 // Wait returns when the process has ended, or is closed.
 func (p *Process) Wait() {
 	if raw, err := p.file.SyscallConn(); err == nil {
-		_ = raw.Read(func(fd uintptr) bool { return readable(int(fd)) })
+		_ = raw.Read(func(fd uintptr) bool { return endsIn(int(fd), 0) })
 	}
 }
 
@@ -84,8 +89,9 @@ func Killed(pid int) bool {
 	return false
 }
 
-func readable(fd int) bool {
-	polled := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	n, err := unix.Poll(polled, 0)
+// endsIn reports whether the process of a pidfd ends within so many milliseconds.
+func endsIn(pidfd, milliseconds int) bool {
+	polled := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
+	n, err := unix.Poll(polled, milliseconds)
 	return err == nil && n > 0
 }
