@@ -17,11 +17,13 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/empty"
 	"github.com/google/go-containerregistry/pkg/v1/mutate"
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
+
+	"github.com/podstep/podstep/agent/labstate"
 )
 
 // The images of a lab are made from the machine's busybox; nothing is ever pulled.
 const (
-	busyboxImage = "docker.io/library/busybox:1.35"
+	busyboxImage = labstate.Image
 	pauseImage   = "podstep.local/pause:1" // of every sandbox
 )
 

@@ -30,12 +30,13 @@ func (s *session) launchLab(r *dap.LaunchRequest, a *launchArguments) error {
 		return fmt.Errorf("\"lab\" starts a node and \"trace\" replays a recording; give one of them")
 	case a.Pod == "":
 		return fmt.Errorf("which pod? give \"pod\" as NAME or NAMESPACE/NAME: podstep makes it in the lab, unless \"manifest\" names the file that does")
-	case a.Manifest == "" && strings.ContainsAny(a.Pod, "*?["):
-		return fmt.Errorf("no pod can have the name %s; give \"manifest\", the file that makes the pods", a.Pod)
 	}
 	sel, err := podsOf(a.Pod, a.Namespace)
 	if err != nil {
 		return err
+	}
+	if a.Manifest == "" && sel.HasGlob() {
+		return fmt.Errorf("no pod can have the name %s; give \"manifest\", the file that makes the pods", sel.Written())
 	}
 	args := &attachArguments{Lease: a.Lease, Wait: a.Wait, Force: a.Force, GoFrames: a.GoFrames}
 	return s.start(r, a.Breakpoints, &dap.LaunchResponse{Response: done(r)}, func(ctx context.Context) (target, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/podstep/podstep/agent/client"
 )
 
-// playedLab is a lab whose node is that of a test.
+// playedLab plays a lab: the test is its node.
 type playedLab struct {
 	place   client.Place
 	create  func(manifest, namespace, name string) error
@@ -64,6 +64,7 @@ func TestLaunchLabRefused(t *testing.T) {
 	for text, c := range map[string]map[string]any{
 		"which pod?":                    {"lab": true},
 		"no pod can have the name web-": {"lab": true, "pod": "web-*"},
+		"have the name shop-*/web":      {"lab": true, "pod": "web", "namespace": "shop-*"},
 		"give one of them":              {"lab": true, "pod": "web", "trace": labTrace},
 		"not a positive duration":       {"lab": true, "pod": "web", "lease": "soon"},
 		"there is no podstep-lab":       {"lab": true, "pod": "web"},

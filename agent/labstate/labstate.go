@@ -19,6 +19,9 @@ const (
 	Containerd = "containerd"
 )
 
+// Image is an image that each lab has without a pull.
+const Image = "docker.io/library/busybox:1.35"
+
 // State describes a lab that runs, or ran until it was killed.
 type State struct {
 	Dir        string         `json:"dir"`

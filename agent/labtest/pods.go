@@ -16,10 +16,12 @@ import (
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
+
+	"github.com/podstep/podstep/agent/labstate"
 )
 
 // Image is an image that the lab has without a pull.
-const Image = "docker.io/library/busybox:1.35"
+const Image = labstate.Image
 
 // BusyboxPod returns a pod with one container that runs a shell script.
 func BusyboxPod(name, script string) *corev1.Pod {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/dap"
+	"github.com/podstep/podstep/agent/labstate"
 	"github.com/podstep/podstep/cmd/podstep/node"
 )
 
@@ -40,11 +41,8 @@ func (l *dapLab) Create(ctx context.Context, manifest, namespace, name string) (
 			return "", err
 		}
 	}
-	return node.Kubectl(ctx, l.dir, append([]string{"run", name, "--image", labImage, "--restart", "Never"}, append(in, "--", "sleep", "86400")...)...)
+	return node.Kubectl(ctx, l.dir, append([]string{"run", name, "--image", labstate.Image, "--restart", "Never"}, append(in, "--", "sleep", "86400")...)...)
 }
-
-// labImage is an image that each lab has.
-const labImage = "docker.io/library/busybox:1.35"
 
 // start starts a lab, and returns when it is ready.
 func (d *dapLabs) start(ctx context.Context, report func(string)) (dap.Lab, error) {
