@@ -292,9 +292,7 @@ func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, suits func(*breakpoin
 	first := b.missed == 1
 	t.mu.Unlock()
 	if first {
-		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: []field{
-			text("note", agentpb.NoteBreakpointFull), number("breakpoint", int64(b.id)), number("held", int64(a.limits().holds)),
-		}})
+		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: b.note(agentpb.NoteBreakpointFull, number("held", int64(a.limits().holds)))})
 	}
 }
 

@@ -35,9 +35,7 @@ func (a *Agent) logInside(s *span, ps *podSpan, goroutine uintptr, at Found) {
 		}
 		if acts, there := t.count(b); acts && there {
 			a.putEnter(s, ps)
-			a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: slices.Concat([]field{
-				text("note", agentpb.NoteLog), number("breakpoint", int64(b.id)),
-			}, fields)})
+			a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: b.note(agentpb.NoteLog, fields...)})
 		}
 	}
 }

@@ -159,7 +159,7 @@ func (a *Agent) logFor(b *breakpoint, e *event, values fieldBytes) {
 	note := event{
 		kind: agentpb.Kind_NOTE, wall: e.wall, mono: e.mono, step: e.step, pod: e.pod, span: e.span, parent: e.parent, sync: e.sync,
 		role: e.role, probe: e.probe, err: e.err, duration: e.duration,
-		fields: []field{text("note", agentpb.NoteLog), number("breakpoint", int64(b.id))},
+		fields: b.note(agentpb.NoteLog),
 	}
 	a.journal.putWire(&note, values.Only(b.log.fields))
 }

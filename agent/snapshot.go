@@ -29,7 +29,12 @@ func (b *breakpoint) snaps() bool {
 }
 
 // passes reports whether the breakpoint acts on calls that go on. The probes, which prepare for stops, do not hear of it.
-func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil && b.found == nil }
+func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil && b.spec.GetAt() == "" }
+
+// note returns the fields of a note of the breakpoint: which kind of note it is, the breakpoint's number, and more.
+func (b *breakpoint) note(kind string, more ...field) []field {
+	return append([]field{text("note", kind), number("breakpoint", int64(b.id))}, more...)
+}
 
 // arm adds n to the number of breakpoints of the same kind. The caller holds mu.
 func (t *breakpoints) arm(b *breakpoint, n int32) {
@@ -57,9 +62,7 @@ func (a *Agent) snap(at crossing) {
 		return
 	}
 	a.putEnter(at.span, at.part)
-	a.put(at.span, at.part, 0, event{kind: agentpb.Kind_NOTE, err: at.err, fields: []field{
-		text("note", agentpb.NoteSnapshot), number("breakpoint", int64(b.id)), wire.EncodeStack(at.span.stack()),
-	}})
+	a.put(at.span, at.part, 0, event{kind: agentpb.Kind_NOTE, err: at.err, fields: b.note(agentpb.NoteSnapshot, wire.EncodeStack(at.span.stack()))})
 }
 
 // countWithin counts a hit of a breakpoint that stops nobody, and reports whether it acts: not more often than the rate allows.

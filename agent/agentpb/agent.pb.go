@@ -435,7 +435,7 @@ const (
 	Problem_BAD_LOG_FIELD Problem_Code = 92
 	// BAD_LOG_FILTER: the filter of a log cannot be read. Args: error.
 	Problem_BAD_LOG_FILTER Problem_Code = 93
-	// TOO_MANY_EXPRESSIONS: a log at a place of the code reads fewer expressions than that. Args: count, most.
+	// TOO_MANY_EXPRESSIONS: a log at a place of the code names more expressions than the agent reads. Args: count, most.
 	Problem_TOO_MANY_EXPRESSIONS Problem_Code = 94
 	// NO_STACK: the step is no call of a function, so that no snapshot can be taken there.
 	Problem_NO_STACK Problem_Code = 75
@@ -3404,8 +3404,8 @@ type LogAction struct {
 	// event always has the call's error and duration, so "err" and "took" may be among the names. At a place of the code these
 	// are expressions, as LookRequest has them; none: all arguments and local variables.
 	Fields []string `protobuf:"bytes,1,rep,name=fields,proto3" json:"fields,omitempty"`
-	// filter selects calls, in the language of filters of events; empty: all. At a place of the code it is an expression that
-	// has to be true.
+	// filter selects calls, in the language of filters of events; empty: all. At a place of the code it is an expression, and the
+	// agent logs only where that is true.
 	Filter        string `protobuf:"bytes,2,opt,name=filter,proto3" json:"filter,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

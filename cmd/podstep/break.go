@@ -76,9 +76,9 @@ those that the agent remembers, or that podstep top --save has written to --agai
 With --at the breakpoint is at a place in the kubelet's code, and not at a step:
 FUNCTION, FUNCTION:LINE or FILE:LINE, as Delve has them. It holds a pod when the
 pod's own goroutine comes to that place inside a step. With --action log the values are
-expressions, as podstep print takes them (log alone: all arguments and local variables),
---if is one that has to be true, and the pod stands for some milliseconds. It takes a
-debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
+expressions, as podstep print takes them; log alone means all arguments and local
+variables. With --if EXPRESSION podstep logs only where that is true. The pod stands for
+some milliseconds. It takes a debugger that holds pods: podstep attach --probe cri,delve,api --allow-holds --risk-the-kubelet.`,
 		Example: `  podstep break add web --step cri.RunPodSandbox
   podstep break add 'shop/*' --step stage:volume --on error
   podstep break add -l app=web --step sync.volumes --slower-than 5s
@@ -122,7 +122,7 @@ func (f *breakFlags) add(cmd *cobra.Command) {
 	f.on.add(cmd, "on", "", "when the step is entered, left, or left with an error")
 	f.slowerThan.add(cmd)
 	cmd.Flags().StringVar(&f.action, "action", "hold", "hold, snapshot, log, log=NAME,NAME, `fail=MESSAGE` or delay=DURATION")
-	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects; with --at an expression that has to be true")
+	cmd.Flags().StringVar(&f.filter, "if", "", "with --action log: only calls that this `FILTER` selects; with --at: only where this expression is true")
 	cmd.RegisterFlagCompletionFunc("if", cobra.NoFileCompletions)
 	cmd.RegisterFlagCompletionFunc("action", cobra.FixedCompletions([]string{"hold", "snapshot", "log=", "fail=", "delay="}, cobra.ShellCompDirectiveNoFileComp|cobra.ShellCompDirectiveNoSpace))
 	cmd.Flags().Uint32Var(&f.times, "times", agentpb.DefaultTimes, "remove the breakpoint after it acted `N` times (default: after one for faults, else never)")

@@ -96,7 +96,7 @@ func TestDifferencesText(t *testing.T) {
 	}
 }
 
-// TestSlowness: a quantile is that of the step's durations in a file, if there are enough calls.
+// TestSlowness: --slower-than p99 becomes the duration that a baseline has for the step, if that counts enough calls.
 func TestSlowness(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "before.json")
 	b := &spread.Baseline{Of: "all pods", Steps: []spread.Kept{
