@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/attach/metrics"
 	"github.com/podstep/podstep/agent/attach/tokens"
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/agent/scrape"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/agent/version"
@@ -48,7 +49,7 @@ type Options struct {
 	// RaiseVerbosity is the -v to which the kubelet's is raised, for RaiseFor; 0: it is not.
 	RaiseVerbosity int
 	RaiseFor       time.Duration
-	// Metrics is where to serve metrics, an address of metrics.Address; empty: nowhere.
+	// Metrics is where to serve metrics, an address of scrape.Address; empty: nowhere.
 	Metrics string
 	// Record is the directory to which events are recorded; empty: they are not. Its files take at most Keep bytes, and
 	// are kept for at most KeepFor, if that is not zero.
@@ -77,8 +78,8 @@ type Session struct {
 	agent  *agent.Agent
 	server *server.Server
 	hosts  []*Host
-	scrape *metrics.Server // nil: nobody wants metrics
-	past   *past.Recorder  // nil: nothing is recorded
+	scrape *scrape.Server // nil: nobody wants metrics
+	past   *past.Recorder // nil: nothing is recorded
 	tokens *tokens.Reviewer
 
 	life      context.Context    // lasts until unfollow
@@ -100,7 +101,7 @@ func Start(ctx context.Context, o Options) (*Session, error) {
 	}
 	s := &Session{o: o}
 	if o.Metrics != "" {
-		if s.scrape, err = metrics.Listen(o.Metrics); err != nil {
+		if s.scrape, err = scrape.Listen(o.Metrics); err != nil {
 			return nil, err
 		}
 	}

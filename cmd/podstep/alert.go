@@ -27,6 +27,7 @@ type alertFlags struct {
 	for_         *period
 	run, webhook string
 	event        bool
+	metrics      string
 	files        []string
 	logs         logFlags
 	out          format
@@ -35,7 +36,7 @@ type alertFlags struct {
 func (a *app) alert() *cobra.Command {
 	var flags alertFlags
 	cmd := &cobra.Command{
-		Use:   "alert EXPR [POD|GLOB] [-n NAMESPACE] [--once] [--for DURATION] [--run PROGRAM] [--webhook URL] [--event] [--file FILE] [-o json] [flags]",
+		Use:   "alert EXPR [POD|GLOB] [-n NAMESPACE] [--once] [--for DURATION] [--run PROGRAM] [--webhook URL] [--event] [--metrics ADDR] [--file FILE] [-o json] [flags]",
 		Short: "Wait for something to happen to pods, and act on it",
 		Long: `Prints a line whenever EXPR matches, and runs a program, posts to a webhook or writes an
 Event about the pod if asked to. EXPR is made of parts that match one after the other for one pod:
@@ -57,7 +58,8 @@ program, the webhook or the Event failed for a match; that ends nothing before.
 The program gets the match as JSON on its standard input, and as PODSTEP_POD,
 _NAMESPACE, _UID, _STEP, _STATE, _ERROR, _ALERT, _TEXT and _TIME. One runs at a time,
 at most one a second, each for at most 30s. With --event kubectl describe shows the match:
-each alert has one Event for each pod, which counts. --file reads recordings and logs as
+each alert has one Event for each pod, which counts. --metrics serves counts of
+matches to Prometheus, by pod. --file reads recordings and logs as
 podstep replay does, --since what the agents of the nodes have recorded; the time
 is then the recording's.`,
 		Example: `  podstep alert 'step=image.pull and running>2m'
@@ -90,6 +92,7 @@ func (f *alertFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.run, "run", "", "run `PROGRAM` for each match; it gets no arguments, and no shell is in between")
 	cmd.Flags().StringVar(&f.webhook, "webhook", "", "post each match as JSON to `URL`")
 	cmd.Flags().BoolVar(&f.event, "event", false, "write an Event about the pod for each match, at most one a second")
+	cmd.Flags().StringVar(&f.metrics, "metrics", "", "count matches for Prometheus at `ADDR`; a port alone is one of 127.0.0.1")
 	cmd.Flags().StringArrayVar(&f.files, "file", nil, "look for matches in a recording or log `FILE`; may be given more than once for logs of one node")
 	f.logs.add(cmd, "one more log `FILE` of the same node")
 	f.out.add(cmd, "json")
@@ -112,8 +115,10 @@ func (f *alertFlags) named() bool { return len(f.files) > 0 || len(f.logs.logs) 
 func (f *alertFlags) check() error {
 	recorded := f.named() || f.logs.timed()
 	switch {
-	case recorded && (f.run != "" || f.webhook != "" || f.event):
-		return usagef("--run, --webhook and --event are for what happens now; a recording is only printed")
+	case recorded && (f.run != "" || f.webhook != "" || f.event || f.metrics != ""):
+		return usagef("--run, --webhook, --event and --metrics are for what happens now; a recording is only printed")
+	case f.once && f.metrics != "":
+		return usagef("with --once podstep ends at the first match, before anybody reads its --metrics")
 	case recorded && f.for_.d != 0:
 		return usagef("--for is for what happens now; a recording ends by itself")
 	case f.logs.given() && !f.named():
@@ -148,6 +153,11 @@ func (a *app) runAlert(ctx context.Context, expr, pods string, flags *alertFlags
 	case flags.logs.timed():
 		return a.alertOfRecords(ctx, flags, p, recorded)
 	}
+	stop, err := p.serveMetrics(expr, flags.metrics)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	if err := p.addActions(flags); err != nil {
 		return err
 	}
@@ -171,8 +181,9 @@ type alertPrinter struct {
 	app     *app
 	json    bool
 	actions []*action.Queue
-	mu      sync.Mutex // of messages: actions fail on goroutines of their own
-	taking  sync.Mutex // of matches: those of several nodes come at once
+	metrics *alerting.Metrics // nil: nobody wants any
+	mu      sync.Mutex        // of messages: actions fail on goroutines of their own
+	taking  sync.Mutex        // of matches: those of several nodes come at once
 }
 
 func (p *alertPrinter) addActions(flags *alertFlags) error {
@@ -230,6 +241,9 @@ func (p *alertPrinter) printf(format string, args ...any) {
 func (p *alertPrinter) take(node string, m *alert.Match) error {
 	p.taking.Lock()
 	defer p.taking.Unlock()
+	if p.metrics != nil {
+		p.metrics.Count(node, m)
+	}
 	for _, q := range p.actions {
 		q.Add(m)
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/scrape"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/cri"
@@ -34,10 +35,10 @@ func newAgent(t *testing.T) *agent.Agent {
 	return a
 }
 
-// scrape gets the metrics as Prometheus does.
-func scrape(t *testing.T, s *Server) string {
+// scraped gets the metrics as Prometheus does.
+func scraped(t *testing.T, s *scrape.Server) string {
 	t.Helper()
-	r, err := http.Get(fmt.Sprintf("http://%s/metrics", s.listener.Addr()))
+	r, err := http.Get(fmt.Sprintf("http://%s/metrics", s.Address()))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,7 +52,7 @@ func scrape(t *testing.T, s *Server) string {
 
 // TestScrape: the counts of relay processes, one after the other, add up, and so do the buckets of a histogram.
 func TestScrape(t *testing.T) {
-	s, err := Listen("127.0.0.1:0")
+	s, err := scrape.Listen("127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +71,7 @@ func TestScrape(t *testing.T) {
 	m.Count(counts)
 	m.Restarted()
 	a.Probe("cri").State(agentpb.ProbeState_PROBE_RETRYING, probes.Reason{})
-	text := scrape(t, s)
+	text := scraped(t, s)
 	for _, line := range []string{
 		`podstep_calls_total{code="OK",method="RunPodSandbox"} 4`,
 		`podstep_calls_total{code="NotFound",method="RunPodSandbox"} 2`,
@@ -102,33 +103,6 @@ func TestScrape(t *testing.T) {
 	}
 	if err := s.Stop(t.Context()); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestAddress: a port alone is on the loopback interface; any other interface is written out.
-func TestAddress(t *testing.T) {
-	for text, want := range map[string]struct {
-		address string
-		open    bool
-	}{
-		"9090":                  {"127.0.0.1:9090", false},
-		":9090":                 {"127.0.0.1:9090", false},
-		"localhost:9090":        {"127.0.0.1:9090", false},
-		"127.0.0.5:1":           {"127.0.0.5:1", false},
-		"[::1]:9090":            {"[::1]:9090", false},
-		"0.0.0.0:9090":          {"0.0.0.0:9090", true},
-		"[::]:9090":             {"[::]:9090", true},
-		"[::ffff:127.0.0.1]:80": {"[::ffff:127.0.0.1]:80", false},
-		"10.1.2.3:65535":        {"10.1.2.3:65535", true},
-	} {
-		if got, open, err := Address(text); err != nil || got != want.address || open != want.open {
-			t.Errorf("%q: %q, open %v, %v; want %+v", text, got, open, err, want)
-		}
-	}
-	for _, text := range []string{"", ":", ":0", "0", "x", "1.2.3.4", "1.2.3.4:", "host:9090", "1.2.3.4:70000", "http://1.2.3.4:80", "1:2:3"} {
-		if got, _, err := Address(text); err == nil {
-			t.Errorf("%q is taken for %q", text, got)
-		}
 	}
 }
 

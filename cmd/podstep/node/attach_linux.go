@@ -11,7 +11,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/podstep/podstep/agent/attach"
-	"github.com/podstep/podstep/agent/attach/metrics"
+	"github.com/podstep/podstep/agent/scrape"
 	"github.com/podstep/podstep/probes/kubelets"
 )
 
@@ -76,12 +76,12 @@ func metricsAddress(o *AttachOptions) (string, error) {
 	if o.Metrics == "" {
 		return "", nil
 	}
-	address, open, err := metrics.Address(o.Metrics)
+	address, open, err := scrape.Address(o.Metrics)
 	if err != nil {
 		return "", usagef("--metrics: %v", err)
 	}
 	if open {
-		o.Print(fmt.Sprintf("--metrics %s: anybody who reaches this address can read the metrics, without a password", o.Metrics))
+		o.Print(fmt.Sprintf("--metrics %s: %s", o.Metrics, scrape.Open))
 	}
 	return address, nil
 }

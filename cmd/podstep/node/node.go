@@ -31,7 +31,7 @@ type AttachOptions struct {
 	WithoutToken, TokenNamespace string
 	// AllowHolds allows to hold pods inside the kubelet.
 	AllowHolds bool
-	// Metrics is where to serve metrics, as metrics.Address reads it; "": nowhere.
+	// Metrics is where to serve metrics, as scrape.Address reads it; "": nowhere.
 	Metrics string
 	// Delve is the address of a headless Delve that debugs the kubelet, HOST:PORT; "": there is
 	// none. RiskKubelet allows podstep's own debugger to stop the kubelet.

@@ -1,4 +1,5 @@
-package metrics
+// Package scrape serves metrics to Prometheus, over HTTP: those of an attached podstep, and those of podstep alert.
+package scrape
 
 import (
 	"context"
@@ -36,6 +37,9 @@ func Address(text string) (address string, open bool, err error) {
 	return net.JoinHostPort(host, port), !ip.Unmap().IsLoopback(), nil
 }
 
+// Open warns a person of an address that other machines may reach.
+const Open = "anybody who reaches this address can read the metrics, without a password"
+
 // Server serves metrics over HTTP.
 type Server struct {
 	http     *http.Server
@@ -55,8 +59,11 @@ func Listen(address string) (*Server, error) {
 // maxScrapes bounds the requests that are answered at one time.
 const maxScrapes = 4
 
+// Address returns the address at which the server listens.
+func (s *Server) Address() string { return s.listener.Addr().String() }
+
 // Serve begins to answer with these metrics, and with those of this process.
-func (s *Server) Serve(m *Metrics) {
+func (s *Server) Serve(m prometheus.Collector) {
 	r := prometheus.NewRegistry()
 	r.MustRegister(m, collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewGoCollector())
 	mux := http.NewServeMux()
