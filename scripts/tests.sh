@@ -11,6 +11,9 @@ export PODSTEP_BIN
 TAGS=$(sed -n "s/^TAGS := //p" Makefile)
 tools=$PODSTEP_BIN/tools
 
+# Tests of agent/attach in which something is killed, stopped or replaced again and again: half of its time, so a part of their own.
+harm='^(TestFaultTable|TestRestartsUnderChurn|TestCycles|TestRuntimeRestarts|TestKubeletRestarts|TestReplacedVersions|TestStoppedForLong)$'
+
 # PART: MODULE TAG FLAGS PACKAGES. Parts may run at the same time (scripts/ci.sh starts them so).
 part() {
 	case $1 in
@@ -21,7 +24,8 @@ part() {
 	node-soak)    run lab node '' ./soak ;;
 	node-kubelet) run lab node '-skip ^TestHoldTenMinutes$' ./cmd/podstep-kubelet ;;
 	node-probes)  run . node '' ./probes/... ;;
-	node-attach)  run . node '-skip ^(TestDelve|TestDebugger)' ./agent/attach/... ;;
+	node-attach)  run . node "-skip ^(TestDelve|TestDebugger)|$harm" ./agent/attach/... ;;
+	node-harm)    run . node "-run $harm" ./agent/attach ;;
 	node-delve)   run . node '-run ^(TestDelve|TestDebugger)' ./agent/attach ;;
 	node-screen)  run . node '' ./tui/... ;;
 	node-lab)     run lab node '' . ;;
