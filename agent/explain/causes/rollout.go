@@ -17,7 +17,7 @@ import (
 )
 
 // rolloutChecks are the checks of table/controllers.yaml about how owners replace their pods.
-var rolloutChecks = []check{lockedRollout, keptRevision, waitsForDeletion, forbiddenRun, retryingJob}
+var rolloutChecks = []check{lockedRollout, keptRevision, waitsForDeletion, forbiddenRun, scheduledRun, retryingJob}
 
 // lockedRollout finds that a Deployment's rollout waits for itself: its new pod finds no node because of an old one, and the
 // old one stays until the new one is ready.
@@ -46,8 +46,35 @@ func lockedRollout(c *Case) []Finding {
 	o := &c.Cluster.Owners[i]
 	args := c.ownerArgs(o)
 	args["old"], args["exclusive"], args["exclusiveZh"] = strings.Join(old[:min(len(old), maxNames)], ", "), what.En, what.Zh
-	shown := c.object(words.Same(o.Kind+" "+o.Name), words.With(words.Text("maxUnavailable %s of %d replicas: none may be missing", "maxUnavailable %s，副本 %d：一个都不能少"), cmp.Or(o.MaxUnavailable, defaultUnavailable), o.Wanted), c.Now)
-	return []Finding{c.found("controllers.rolloutLocked", "", args, k.sure, k.since, k.shown, shown)}
+	return []Finding{c.found("controllers.rolloutLocked", "", args, k.sure, k.since, k.shown, c.noneMissing(o))}
+}
+
+// noneMissing shows that a Deployment's rollout takes away no old pod before a new one is ready.
+func (c *Case) noneMissing(o *evidence.Owner) Evidence {
+	text := words.With(words.Text("maxUnavailable %s of %d replicas: none may be missing", "maxUnavailable %s，副本 %d：一个都不能少"), cmp.Or(o.MaxUnavailable, defaultUnavailable), o.Wanted)
+	return c.object(words.Same(o.Kind+" "+o.Name), text, c.Now)
+}
+
+// lockedByVolume finds that a Deployment's rollout waits for itself: its new pod waits for a volume that is attached to the node
+// of an old pod, and the old one stays until the new one is ready. shown is what shows that the volume is elsewhere.
+func (c *Case) lockedByVolume(k *claimed, sure Confidence, shown []Evidence) []Finding {
+	i := slices.IndexFunc(c.Cluster.Owners, func(o evidence.Owner) bool { return o.Kind == "Deployment" })
+	if i < 1 || !noneMayMiss(&c.Cluster.Owners[i]) {
+		return nil
+	}
+	o, mine := &c.Cluster.Owners[i], c.Cluster.Owners[0].Name
+	at := slices.IndexFunc(c.Cluster.Neighbours, func(n evidence.Neighbour) bool {
+		// A Deployment names its ReplicaSets so (pkg/controller/deployment/sync.go: getNewReplicaSet).
+		hash, is := strings.CutPrefix(n.ReplicaSet, o.Name+"-")
+		return is && !strings.Contains(hash, "-") && n.ReplicaSet != mine && n.Node != "" && n.Node != c.Spec.Spec.NodeName && !n.Gone && slices.Contains(n.Claims, k.name)
+	})
+	if at < 0 {
+		return nil
+	}
+	old := &c.Cluster.Neighbours[at]
+	args := c.ownerArgs(o)
+	args["subject"], args["old"], args["oldNode"] = k.pv.Name, old.Name.Name, old.Node
+	return []Finding{c.found("controllers.rolloutLockedByVolume", k.pv.Name, args, sure, c.Since, append(slices.Clone(shown), c.noneMissing(o))...)}
 }
 
 // defaultUnavailable is how many pods of a Deployment may be missing, if it does not say so.

@@ -149,7 +149,7 @@ func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 		args["holder"], args["holderZh"] = ", where pod "+n.Name.Name+" uses it", "，那里的 Pod "+n.Name.Name+" 在用它"
 		shown = append(shown, c.object(words.Same("pods/"+n.Name.Name), words.With(words.Text("on node %s, with claim %s", "在节点 %s，使用声明 %s"), n.Node, k.name), time.Time{}))
 	}
-	return []Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}
+	return append([]Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}, c.lockedByVolume(k, sure, shown)...)
 }
 
 // holder sets the arguments for the node that a volume is at.

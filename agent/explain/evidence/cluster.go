@@ -139,9 +139,11 @@ type Owner struct {
 	Generation int64     `json:"generation,omitempty"`
 	Observed   int64     `json:"observed,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
-	Paused     bool      `json:"paused,omitempty"`
-	Suspended  bool      `json:"suspended,omitempty"`
-	Deleting   bool      `json:"deleting,omitempty"`
+	// Changed is when somebody changed it last, apart from its status; zero: not known.
+	Changed   time.Time `json:"changed,omitzero"`
+	Paused    bool      `json:"paused,omitempty"`
+	Suspended bool      `json:"suspended,omitempty"`
+	Deleting  bool      `json:"deleting,omitempty"`
 	// Strategy is how it replaces its pods: RollingUpdate, Recreate, OnDelete; empty: not known. MaxUnavailable is how many of
 	// its pods may be missing meanwhile, as the object has it; empty: the default.
 	Strategy       string `json:"strategy,omitempty"`
@@ -155,6 +157,11 @@ type Owner struct {
 	Concurrency   string    `json:"concurrency,omitempty"`
 	Running       []string  `json:"running,omitempty"`
 	LastScheduled time.Time `json:"lastScheduled,omitzero"`
+	// Schedule is when a CronJob makes its Jobs, as cron writes it, in TimeZone; empty: that of the controllers, which is not
+	// known. Within is for how many seconds after such a time the Job may still be made; nil: until the next one.
+	Schedule string `json:"schedule,omitempty"`
+	TimeZone string `json:"timeZone,omitempty"`
+	Within   *int64 `json:"startingDeadlineSeconds,omitempty"`
 	// Containers are the names of the containers of its pods' template.
 	Containers []string `json:"containers,omitempty"`
 }
@@ -217,4 +224,6 @@ type Neighbour struct {
 	Gone   bool     `json:"deleting,omitempty"`
 	Claims []string `json:"claims,omitempty"`
 	Ports  []int32  `json:"ports,omitempty"`
+	// ReplicaSet is the name of its controller, if that is one.
+	ReplicaSet string `json:"replicaSet,omitempty"`
 }

@@ -93,6 +93,10 @@ type ownerHead struct {
 		CreationTimestamp metav1.Time
 		DeletionTimestamp *metav1.Time
 		OwnerReferences   []metav1.OwnerReference
+		ManagedFields     []struct {
+			Time        *metav1.Time
+			Subresource string
+		}
 	}
 	Spec struct {
 		Replicas    *int32
@@ -106,7 +110,11 @@ type ownerHead struct {
 		}
 		PodManagementPolicy string
 		ConcurrencyPolicy   string
-		Template            struct {
+		// A CronJob has a schedule.
+		Schedule                string
+		TimeZone                *string
+		StartingDeadlineSeconds *int64
+		Template                struct {
 			Spec struct {
 				InitContainers, Containers []struct{ Name string }
 			}
@@ -150,6 +158,10 @@ func (h *ownerHead) rollout(o *evidence.Owner) {
 			o.Updated = *n
 		}
 	}
+	o.Schedule, o.Within = h.Spec.Schedule, h.Spec.StartingDeadlineSeconds
+	if h.Spec.TimeZone != nil {
+		o.TimeZone = *h.Spec.TimeZone
+	}
 	if t := h.Status.LastScheduleTime; t != nil {
 		o.LastScheduled = t.Time
 	}
@@ -185,6 +197,11 @@ func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
 	set(&o.Ended, h.Status.Succeeded)
 	set(&o.Failed, h.Status.Failed)
 	o.Generation, o.Observed, o.Created = h.Metadata.Generation, h.Status.ObservedGeneration, h.Metadata.CreationTimestamp.Time
+	for _, f := range h.Metadata.ManagedFields {
+		if f.Subresource == "" && f.Time != nil && f.Time.After(o.Changed) {
+			o.Changed = f.Time.Time
+		}
+	}
 	set(&o.Ready, h.Status.ReadyReplicas, h.Status.NumberReady, h.Status.Ready)
 	for _, c := range h.Status.Conditions {
 		o.Conditions = append(o.Conditions, evidence.Condition{Type: c.Type, Status: c.Status, Reason: c.Reason, Message: message(c.Message), Since: c.LastTransitionTime.Time})

@@ -6,6 +6,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	storagev1 "k8s.io/api/storage/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
@@ -157,10 +158,14 @@ func (a *ask) neighbours(p *corev1.Pod) {
 			}
 		}
 		if len(shared) > 0 {
+			replicaSet := ""
+			if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "ReplicaSet" {
+				replicaSet = owner.Name
+			}
 			a.put(func(s *evidence.Snapshot) {
 				s.Cluster.Neighbours = append(s.Cluster.Neighbours, evidence.Neighbour{
 					Name: evidence.Name{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, Node: o.Spec.NodeName,
-					Phase: string(o.Status.Phase), Gone: o.DeletionTimestamp != nil, Claims: shared,
+					Phase: string(o.Status.Phase), Gone: o.DeletionTimestamp != nil, Claims: shared, ReplicaSet: replicaSet,
 				})
 			})
 		}
