@@ -74,15 +74,24 @@ func namesOf(log *agentpb.LogAction) map[string]bool {
 // ofEvent are the names of what a note has of each call that has it.
 var ofEvent = map[string]bool{"err": true, "error": true, "took": true}
 
-// checkLog returns an error if a log asks for a value that none of its steps has.
+// checkLog returns an error if a log asks for a value that none of its steps has. It takes away the steps that have none of
+// the values: their notes would be empty.
 func (a *Agent) checkLog(b *breakpoint) error {
 	if b.log == nil {
 		return nil
 	}
-	there := map[string]bool{}
+	there, each := map[string]bool{}, false
+	for name := range b.log.fields {
+		each = each || ofEvent[name]
+	}
 	for id := range b.steps {
+		useful := each || b.log.fields == nil
 		for _, f := range slices.Concat(a.steps[id].Fields, a.steps[id].Results) {
 			there[f.Name] = true
+			useful = useful || b.log.fields[f.Name]
+		}
+		if !useful {
+			delete(b.steps, id)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {

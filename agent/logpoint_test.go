@@ -2,6 +2,7 @@ package agent
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -90,6 +91,23 @@ func TestLogRefused(t *testing.T) {
 	}
 	if r.points.armedLogs.Load() != 0 {
 		t.Error("a log that was refused is armed")
+	}
+}
+
+// TestLogOfManySteps: where steps are named by a pattern, a log is for those that have one of its values.
+func TestLogOfManySteps(t *testing.T) {
+	r := newRig(t, Options{})
+	for _, c := range []struct {
+		fields []string
+		all    bool
+	}{{[]string{"updateType"}, false}, {[]string{"updateType", "took"}, true}, {nil, true}} {
+		b, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.*", On: agentpb.On_ON_EXIT, Action: logOf("", c.fields...)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if all := slices.Contains(b.Steps, "sync.volumes"); !slices.Contains(b.Steps, "sync.pod") || all != c.all {
+			t.Errorf("a log of %q is at %q", c.fields, b.Steps)
+		}
 	}
 }
 

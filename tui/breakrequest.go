@@ -9,10 +9,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"time"
 
 	tea "charm.land/bubbletea/v2"
-	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
@@ -37,23 +35,22 @@ func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 	req := &agentpb.AddBreakpointRequest{
 		Pods: pods, Step: steps, At: place, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
 	}
-	return req, f.setAction(req)
+	return req, f.act().set(f, req)
 }
 
 // where returns the place of the breakpoint: steps, or a place in the kubelet's code.
 func (f *breakForm) where() (steps, place string, err error) {
 	steps = strings.TrimSpace(f.fields[fieldSteps].line.String())
-	hold := f.fields[fieldAction].at == actHold
 	if isPlace(steps) {
-		if !hold || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
-			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, as it comes there", "在函数或代码行处只能在到达时停住 Pod")))
+		if !f.act().atPlaces || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
+			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, or its values logged, as it comes there", "在函数或代码行处只能在到达时停住 Pod 或记录它的值")))
 		}
 		return "", steps, nil
 	}
 	if err := f.m.checkStep(steps); err != nil {
 		return "", "", err
 	}
-	if hold {
+	if f.act().holds {
 		return steps, "", f.m.checkHold(steps)
 	}
 	return steps, "", nil
@@ -65,26 +62,6 @@ var line = regexp.MustCompile(`:[0-9]+$`)
 // isPlace reports whether a text is a place in the kubelet's code, in Delve's syntax: a
 // function with its package or its receiver, or a line. No step has such a name.
 func isPlace(text string) bool { return strings.ContainsAny(text, "/(") || line.MatchString(text) }
-
-func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
-	value := strings.TrimSpace(f.fields[fieldValue].line.String())
-	switch f.fields[fieldAction].at {
-	case actFail:
-		if value == "" {
-			return errors.New(f.m.text(words.Text("give the error with which the step fails", "请输入要返回的错误信息")))
-		}
-		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
-	case actDelay:
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 {
-			return errors.New(f.m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
-		}
-		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
-	default:
-		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}
-	}
-	return nil
-}
 
 // addBreak sets a breakpoint. It asks first if a hold there would stop the whole node.
 func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {
