@@ -79,6 +79,49 @@ func (c Change) Apply(in *Inputs) error {
 	return nil
 }
 
+// at returns the value at the change's path in JSON; "": nothing is there.
+func (c Change) at(in *Inputs) (string, error) {
+	path, err := parsePath(c.Path)
+	if err != nil {
+		return "", err
+	}
+	v := reflect.ValueOf(in).Elem()
+	for _, p := range path {
+		if v = step(v, p); !v.IsValid() {
+			return "", nil
+		}
+	}
+	if v.Kind() == reflect.Pointer && v.IsNil() {
+		return "", nil
+	}
+	text, err := json.Marshal(v.Interface())
+	if err != nil {
+		return "", fmt.Errorf("write value: %w", err)
+	}
+	return string(text), nil
+}
+
+// step returns the value to which a part of a path leads; the zero value: there is none.
+func step(v reflect.Value, p part) reflect.Value {
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	switch {
+	case !v.IsValid():
+	case v.Kind() == reflect.Struct && !hasOwnForm(v):
+		if i, _ := member(v.Type(), p.name); i != nil {
+			return v.FieldByIndex(i)
+		}
+	case v.Kind() == reflect.Map:
+		return v.MapIndex(reflect.ValueOf(p.name).Convert(v.Type().Key()))
+	case v.Kind() == reflect.Slice && p.bracket:
+		if i, err := place(v, p); err == nil && i < v.Len() {
+			return v.Index(i)
+		}
+	}
+	return reflect.Value{}
+}
+
 // walk goes along a path to the value that a change changes.
 type walk struct {
 	change Change

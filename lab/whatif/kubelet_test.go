@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// kuberuntime returns the source of the kubelet's package of the version that is linked.
-func kuberuntime(t *testing.T) []*ast.File {
+// sources returns the source of the kubelet's package of the version that is linked.
+func sources(t *testing.T) []*ast.File {
 	t.Helper()
 	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "k8s.io/kubernetes").Output()
 	if err != nil {
@@ -69,7 +69,7 @@ func declared(of []*ast.File) map[string]string {
 
 // The compiler takes the result of computePodActions for what this package declares: a member too many would be garbage.
 func TestTypesAreTheKubelets(t *testing.T) {
-	theirs, ours := declared(kuberuntime(t)), declared(files(t, "actions.go"))
+	theirs, ours := declared(sources(t)), declared(files(t, "actions.go"))
 	if len(ours) < 6 {
 		t.Fatalf("actions.go declares only %v", slices.Sorted(maps.Keys(ours)))
 	}
@@ -91,7 +91,7 @@ func TestSignatureIsTheKubelets(t *testing.T) {
 		}
 		return ""
 	}
-	theirs, ours := signature(kuberuntime(t), ""), signature(files(t, "actions.go"), "m unsafe.Pointer, ")
+	theirs, ours := signature(sources(t), ""), signature(files(t, "actions.go"), "m unsafe.Pointer, ")
 	if theirs == "" || theirs != ours {
 		t.Errorf("computePodActions is in the kubelet\n%s\nand here\n%s", theirs, ours)
 	}
@@ -151,7 +151,7 @@ func selected(in map[string]*ast.FuncDecl, x string) map[string]bool {
 
 // What a plan depends on is all recorded: a new version of the kubelet that reads more fails here.
 func TestInputsAreWhatIsRead(t *testing.T) {
-	fns := reached(kuberuntime(t), "computePodActions")
+	fns := reached(sources(t), "computePodActions")
 	for _, name := range []string{"computeInitContainerActions", "computePodResizeAction", "getContainersToReset", "containerChanged"} {
 		if fns[name] == nil {
 			t.Errorf("computePodActions no longer calls %s: look at what it reads now", name)
