@@ -254,6 +254,9 @@ func (p *Plan) ofContainer(name string, starts []Place) string {
 	if slices.ContainsFunc(starts, func(s Place) bool { return s.Name == name }) {
 		text = append(text, "start")
 	}
+	if len(text) == 0 && p.KillPod {
+		return "is not started"
+	}
 	return cmp.Or(strings.Join(text, "; "), "nothing to do")
 }
 
