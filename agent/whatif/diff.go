@@ -7,6 +7,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	v1 "k8s.io/api/core/v1"
 )
 
 // Like returns the changes that make the inputs of one pod those of another. Which pod it is stays: names, ids, and the
@@ -16,34 +18,38 @@ func Like(mine, others *Inputs) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	for i := range min(len(mine.Status.Sandboxes), len(other.Status.Sandboxes)) {
-		other.Status.Sandboxes[i].ID = mine.Status.Sandboxes[i].ID
-	}
-	for i := range other.Status.Containers {
-		c := &other.Status.Containers[i]
-		if j := slices.IndexFunc(mine.Status.Containers, func(m Container) bool { return m.Name == c.Name }); j >= 0 {
-			c.ID = mine.Status.Containers[j].ID
-		}
-	}
-	for i := range other.Spec.InitContainers {
-		c := &other.Spec.InitContainers[i]
-		for _, m := range mine.Spec.InitContainers {
-			if m.Name == c.Name {
-				c.Image = m.Image
-			}
-		}
-	}
-	for i := range other.Spec.Containers {
-		c := &other.Spec.Containers[i]
-		for _, m := range mine.Spec.Containers {
-			if m.Name == c.Name {
-				c.Image = m.Image
-			}
-		}
-	}
+	takeIDs(&other.Status, &mine.Status)
+	takeImages(other.Spec.InitContainers, mine.Spec.InitContainers)
+	takeImages(other.Spec.Containers, mine.Spec.Containers)
 	var d differ
 	d.diff("", reflect.ValueOf(mine).Elem(), reflect.ValueOf(other).Elem())
 	return d.changes, d.err
+}
+
+// takeIDs gives the sandboxes and the newest containers of a status the ids of another.
+func takeIDs(to, from *Status) {
+	for i := range min(len(from.Sandboxes), len(to.Sandboxes)) {
+		to.Sandboxes[i].ID = from.Sandboxes[i].ID
+	}
+	taken := map[string]bool{}
+	for i := range to.Containers {
+		c := &to.Containers[i]
+		j := slices.IndexFunc(from.Containers, func(f Container) bool { return f.Name == c.Name })
+		if j >= 0 && !taken[c.Name] {
+			c.ID = from.Containers[j].ID
+		}
+		taken[c.Name] = true
+	}
+}
+
+func takeImages(to, from []v1.Container) {
+	for i := range to {
+		for j := range from {
+			if to[i].Name == from[j].Name {
+				to[i].Image = from[j].Image
+			}
+		}
+	}
 }
 
 // differ collects the changes that make one value another.

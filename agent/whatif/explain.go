@@ -45,9 +45,9 @@ type Row struct {
 	Differs bool   `json:"differs"`
 	// Because are the changes without which the row would not be as it is after all of them.
 	Because []string `json:"because,omitempty"`
-	// SaysBefore and SaysAfter are the messages about the subject that the kubelet's function logged.
-	SaysBefore []string `json:"saysBefore,omitempty"`
-	SaysAfter  []string `json:"saysAfter,omitempty"`
+	// MessagesBefore and MessagesAfter are the messages about the subject that the kubelet's function logged.
+	MessagesBefore []string `json:"messagesBefore,omitempty"`
+	MessagesAfter  []string `json:"messagesAfter,omitempty"`
 }
 
 // Compute makes a plan of inputs: the kubelet's function.
@@ -156,7 +156,7 @@ func (e *explainer) row(changes []Change, subject string) (string, error) {
 // subject is one subject of a plan.
 type subject struct {
 	name, text string
-	says       []string
+	messages   []string
 }
 
 // absent is the text of a subject that is not there.
@@ -171,7 +171,7 @@ const (
 func rowsOf(inBefore *Inputs, before *Plan, inAfter *Inputs, after *Plan) (rows []Row) {
 	old, changed := subjectsOf(inBefore, before), subjectsOf(inAfter, after)
 	for _, s := range old {
-		rows = append(rows, Row{Subject: s.name, Before: s.text, SaysBefore: s.says, After: absent})
+		rows = append(rows, Row{Subject: s.name, Before: s.text, MessagesBefore: s.messages, After: absent})
 	}
 	for _, s := range changed {
 		i := slices.IndexFunc(rows, func(r Row) bool { return r.Subject == s.name })
@@ -179,7 +179,7 @@ func rowsOf(inBefore *Inputs, before *Plan, inAfter *Inputs, after *Plan) (rows 
 			i = len(rows)
 			rows = append(rows, Row{Subject: s.name, Before: absent})
 		}
-		rows[i].After, rows[i].SaysAfter = s.text, s.says
+		rows[i].After, rows[i].MessagesAfter = s.text, s.messages
 	}
 	for i := range rows {
 		rows[i].Differs = rows[i].Before != rows[i].After
@@ -187,12 +187,12 @@ func rowsOf(inBefore *Inputs, before *Plan, inAfter *Inputs, after *Plan) (rows 
 	return rows
 }
 
-// subjectsOf returns what a plan says about the pod, its sandbox and each container.
+// subjectsOf returns the decisions of a plan about the pod, its sandbox and each container.
 func subjectsOf(in *Inputs, p *Plan) (out []subject) {
-	out = append(out, subject{subjectPod, p.ofPod(), p.says("")}, subject{subjectSandbox, p.ofSandbox(), nil})
+	out = append(out, subject{subjectPod, p.ofPod(), p.messages("")}, subject{subjectSandbox, p.ofSandbox(), nil})
 	add := func(kind, name string, of []Place) {
 		s := subject{name: kind + " " + name, text: p.ofContainer(name, of)}
-		s.says = p.says(name)
+		s.messages = p.messages(name)
 		out = append(out, s)
 	}
 	for i := range in.Spec.InitContainers {
@@ -267,9 +267,9 @@ func (u *Update) text() string {
 	return fmt.Sprintf("resize cpu, request %dm -> %dm, limit %dm -> %dm", u.Current.CPURequest, u.Desired.CPURequest, u.Current.CPULimit, u.Desired.CPULimit)
 }
 
-// says returns the messages about a container; "": those about the pod.
-func (p *Plan) says(container string) (out []string) {
-	for _, r := range p.Says {
+// messages returns the messages about a container; "": those about the pod.
+func (p *Plan) messages(container string) (out []string) {
+	for _, r := range p.Messages {
 		if r.Container == container && !slices.Contains(traces, r.Message) && !slices.Contains(out, r.Message) {
 			out = append(out, r.Message)
 		}

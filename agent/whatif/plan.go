@@ -21,8 +21,8 @@ type Plan struct {
 	ToReset                 []Reset  `json:"containersToReset,omitempty"`
 	UpdatePodResources      bool     `json:"updatePodResources,omitempty"`
 	UpdatePodLevelResources bool     `json:"updatePodLevelResources,omitempty"`
-	// Says are the messages that the function logged.
-	Says []Remark `json:"says,omitempty"`
+	// Messages are those that the function logged.
+	Messages []Remark `json:"messages,omitempty"`
 }
 
 // Place is a container of the spec.
@@ -83,8 +83,8 @@ func (p *Plan) recorded() Recorded {
 	}
 }
 
-// Differs returns what of a recorded plan differs from this one. An event that was cut has not all results, and one
-// without any cannot be compared: compared is false then.
+// Differs returns the results of a recorded plan that differ from those of this one. compared is false if the recorded plan
+// has none of these results.
 func (p *Plan) Differs(from Recorded) (differs []string, compared bool) {
 	mine := p.recorded()
 	for name, v := range from {

@@ -39,7 +39,7 @@ func (j *whatifJSON) text(w io.Writer) {
 		r := &j.Rows[i]
 		if !r.Differs {
 			line(2, "%s: %s", r.Subject, r.Before)
-			says(line, r.SaysAfter)
+			printMessages(line, r.MessagesAfter)
 			continue
 		}
 		mark := "* " + r.Subject
@@ -48,16 +48,16 @@ func (j *whatifJSON) text(w io.Writer) {
 		}
 		b.WriteString(mark + "\n")
 		line(4, "before   %s", r.Before)
-		says(line, r.SaysBefore)
+		printMessages(line, r.MessagesBefore)
 		line(4, "after    %s", r.After)
-		says(line, r.SaysAfter)
+		printMessages(line, r.MessagesAfter)
 		line(4, "because  %s", strings.Join(r.Because, ", "))
 	}
 	io.WriteString(w, b.String())
 }
 
-// says prints what the kubelet's function logged about a subject.
-func says(line func(int, string, ...any), messages []string) {
+// printMessages prints what the kubelet's function logged about a subject.
+func printMessages(line func(int, string, ...any), messages []string) {
 	for _, m := range messages {
 		line(13, "the kubelet: %s", m)
 	}

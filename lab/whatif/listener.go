@@ -27,7 +27,7 @@ const loudest = 4
 func (l *listener) listen() (logger klog.Logger, stop func() []whatif.Remark) {
 	l.remarks = nil
 	logger = logr.New(sink{to: l})
-	klog.SetLogger(logger)
+	klog.SetLoggerWithOptions(logger, klog.ContextualLogger(true))
 	return logger, func() []whatif.Remark {
 		klog.ClearLogger()
 		l.mu.Lock()

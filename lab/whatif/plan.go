@@ -67,7 +67,7 @@ func (p *Planner) Plan(in *whatif.Inputs) (*whatif.Plan, error) {
 	logger, stop := p.listener.listen()
 	actions := computePodActions(p.manager.pointer, klog.NewContext(context.Background(), logger), pod, status, in.RestartAllContainers)
 	out := planOf(pod, status, &actions)
-	out.Says = stop()
+	out.Messages = stop()
 	return out, nil
 }
 

@@ -136,7 +136,7 @@ func TestPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			if got := short(plan); got != test.want {
-				t.Errorf("plan:\n%s\nwant:\n%s\nthe kubelet says: %v", got, test.want, plan.Says)
+				t.Errorf("plan:\n%s\nwant:\n%s\nthe kubelet says: %v", got, test.want, plan.Messages)
 			}
 		})
 	}
