@@ -12,18 +12,44 @@ import (
 )
 
 // Like returns the changes that make the inputs of one pod those of another. Which pod it is stays: names, ids, and the
-// images, of which a plan depends only on whether they changed.
-func Like(mine, others *Inputs) ([]Change, error) {
+// images, of which a plan depends only on whether they changed. base are mine without older containers, which no plan
+// depends on unless all containers are restarted: it is base that the changes change.
+func Like(mine, others *Inputs) (base *Inputs, changes []Change, err error) {
+	if base, err = mine.Clone(); err != nil {
+		return nil, nil, err
+	}
 	other, err := others.Clone()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	takeIDs(&other.Status, &mine.Status)
-	takeImages(other.Spec.InitContainers, mine.Spec.InitContainers)
-	takeImages(other.Spec.Containers, mine.Spec.Containers)
+	if !base.RestartAllContainers && !other.RestartAllContainers {
+		base.Status.Containers = newest(base.Status.Containers, nil)
+		other.Status.Containers = newest(other.Status.Containers, base.Status.Containers)
+	}
+	takeIDs(&other.Status, &base.Status)
+	takeImages(other.Spec.InitContainers, base.Spec.InitContainers)
+	takeImages(other.Spec.Containers, base.Spec.Containers)
 	var d differ
-	d.diff("", reflect.ValueOf(mine).Elem(), reflect.ValueOf(other).Elem())
-	return d.changes, d.err
+	d.diff("", reflect.ValueOf(base).Elem(), reflect.ValueOf(other).Elem())
+	return base, d.changes, d.err
+}
+
+// newest returns the newest container of each name: first those that a list has, in its order, then the others.
+func newest(of, order []Container) (out []Container) {
+	add := func(c Container) {
+		if !slices.ContainsFunc(out, func(o Container) bool { return o.Name == c.Name }) {
+			out = append(out, c)
+		}
+	}
+	for _, o := range order {
+		if i := slices.IndexFunc(of, func(c Container) bool { return c.Name == o.Name }); i >= 0 {
+			add(of[i])
+		}
+	}
+	for _, c := range of {
+		add(c)
+	}
+	return out
 }
 
 // takeIDs gives the sandboxes and the newest containers of a status the ids of another.
@@ -152,19 +178,37 @@ func (d *differ) elements(path string, x, y reflect.Value) {
 				d.changes = append(d.changes, Change{Path: path + "[" + name + "]", Value: string(d.jsonOf(y.Index(j)))})
 			}
 		}
-	case !named && !alsoNamed && x.Len() == y.Len():
-		for i := range x.Len() {
-			d.diff(fmt.Sprintf("%s[%d]", path, i), x.Index(i), y.Index(i))
-		}
+	case !hasNames(x):
+		d.places(path, x, y)
 	default:
 		d.changes = append(d.changes, Change{Path: path, Value: string(d.jsonOf(y))})
 	}
 }
 
+// places compares lists by the places of elements. Those that are too many are removed from the end.
+func (d *differ) places(path string, x, y reflect.Value) {
+	for i := range max(x.Len(), y.Len()) {
+		at := fmt.Sprintf("%s[%d]", path, i)
+		switch {
+		case i >= y.Len():
+			d.changes = append(d.changes, Change{Path: fmt.Sprintf("%s[%d]", path, x.Len()-1-(i-y.Len())), Remove: true})
+		case i >= x.Len():
+			d.changes = append(d.changes, Change{Path: at, Value: string(d.jsonOf(y.Index(i)))})
+		default:
+			d.diff(at, x.Index(i), y.Index(i))
+		}
+	}
+}
+
+// hasNames reports whether the elements of a list have names.
+func hasNames(list reflect.Value) bool {
+	return nameOf(reflect.New(list.Type().Elem()).Elem()).IsValid()
+}
+
 // namesOf returns the names of a list's elements. named is false unless each has a name that no other has and that a path
 // can have.
 func namesOf(list reflect.Value) (names []string, named bool) {
-	if !nameOf(reflect.New(list.Type().Elem()).Elem()).IsValid() {
+	if !hasNames(list) {
 		return nil, false
 	}
 	for i := range list.Len() {

@@ -148,7 +148,7 @@ func place(list reflect.Value, p part) (int, error) {
 			return i, nil
 		}
 	}
-	if !nameOf(reflect.New(list.Type().Elem()).Elem()).IsValid() {
+	if !hasNames(list) {
 		return 0, fmt.Errorf("has elements without names; write a number in the brackets instead of %q", p.name)
 	}
 	return list.Len(), nil

@@ -138,7 +138,7 @@ func (a *app) whatifOf(ctx context.Context, pod string, flags *whatifFlags) (*wh
 		if err != nil {
 			return nil, nil, err
 		}
-		if changes, err = whatif.Like(found.Inputs, like.Inputs); err != nil {
+		if found.Inputs, changes, err = whatif.Like(found.Inputs, like.Inputs); err != nil {
 			return nil, nil, err
 		}
 	}

@@ -65,21 +65,21 @@ func printMessages(line func(int, string, ...any), messages []string) {
 
 // verdict returns whether the plan was made anew as it was recorded, and whether it differs after the changes.
 func (j *whatifJSON) verdict() string {
-	by := "the code of kubelet " + j.Kubelet
+	by := "The code of kubelet " + j.Kubelet
 	if j.Recorder != "" && j.Recorder != j.Kubelet {
-		by += ", recorded by " + j.Recorder
+		by += " (" + j.Recorder + " made the recorded plan)"
 	}
 	switch {
 	case !j.Compared:
-		return by + " makes this plan; the recorded one is not known"
+		return by + " makes this plan; the recorded one is not known."
 	case !j.Same:
-		return by + " makes another plan of the recorded values:"
+		return by + " makes another plan than the recorded one:"
 	case len(j.Changes) == 0:
-		return by + " makes the recorded plan anew, the same"
+		return by + " makes the recorded plan again."
 	case !differ(j.Rows):
-		return by + " makes the recorded plan anew, the same, and with the changes the same once more"
+		return by + " makes the recorded plan again, and no other after the changes."
 	}
-	return by + " makes the recorded plan anew, the same, and with the changes another"
+	return by + " makes the recorded plan again, and another after the changes."
 }
 
 func differ(rows []whatif.Row) bool {

@@ -121,6 +121,7 @@ func TestLike(t *testing.T) {
 		"order":     {`spec.containers=[{"name":"first","image":"f"},{"name":"web","image":"c"}]`},
 		"two":       {`status.containers=[{"name":"web","state":"exited","id":"x://2"},{"name":"web","state":"running","id":"x://1"}]`},
 		"resources": {"actuated.containers.web.limits.memory=1Mi", "actuated.containers.side-", "spec.resources.limits.cpu=1"},
+		"newer":     {"status.sandboxes[1]={\"state\":\"NOTREADY\",\"network\":\"POD\"}", "status.sandboxes[0].attempt=1", "status.containers[web].state=exited"},
 		"network":   {"status.sandboxes[0].ip-", "spec.hostNetwork=true", "gates.RestartAllContainersOnContainerExits-"},
 		"deleted":   {"metadata.deletionTimestamp=2026-01-01T00:00:00Z", "restartAllContainers=true"},
 	} {
@@ -131,7 +132,7 @@ func TestLike(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			like, err := whatif.Like(mine, other)
+			mine, like, err := whatif.Like(mine, other)
 			if err != nil {
 				t.Fatal(err)
 			}
