@@ -27,7 +27,7 @@ type Inputs struct {
 	Actuated Actuated   `json:"actuated"`
 	// RestartAllContainers: a container ended, by whose rules all containers are restarted.
 	RestartAllContainers bool `json:"restartAllContainers,omitempty"`
-	// Gates are the feature gates that are read. One that is not there is off.
+	// Gates are the feature gates that are read. One that is not there is on.
 	Gates map[string]bool `json:"gates,omitempty"`
 }
 

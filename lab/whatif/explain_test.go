@@ -122,7 +122,7 @@ func TestLike(t *testing.T) {
 		"two":       {`status.containers=[{"name":"web","state":"exited","id":"x://2"},{"name":"web","state":"running","id":"x://1"}]`},
 		"resources": {"actuated.containers.web.limits.memory=1Mi", "actuated.containers.side-", "spec.resources.limits.cpu=1"},
 		"newer":     {"status.sandboxes[1]={\"state\":\"NOTREADY\",\"network\":\"POD\"}", "status.sandboxes[0].attempt=1", "status.containers[web].state=exited"},
-		"network":   {"status.sandboxes[0].ip-", "spec.hostNetwork=true", "gates.RestartAllContainersOnContainerExits-"},
+		"network":   {"status.sandboxes[0].ip-", "spec.hostNetwork=true", "gates.RestartAllContainersOnContainerExits=false"},
 		"deleted":   {"metadata.deletionTimestamp=2026-01-01T00:00:00Z", "restartAllContainers=true"},
 	} {
 		t.Run(name, func(t *testing.T) {

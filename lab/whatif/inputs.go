@@ -50,7 +50,7 @@ func read(pod *v1.Pod, status *kubecontainer.PodStatus, p probes, actuated state
 			RestartPolicy: pod.Spec.RestartPolicy, HostNetwork: pod.Spec.HostNetwork, Resources: resources(pod.Spec.Resources),
 			InitContainers: containers(pod.Spec.InitContainers), Containers: containers(pod.Spec.Containers),
 		},
-		RestartAllContainers: all, Gates: map[string]bool{},
+		RestartAllContainers: all,
 	}
 	for i := range pod.Spec.EphemeralContainers {
 		c := v1.EphemeralContainer{}
@@ -58,8 +58,11 @@ func read(pod *v1.Pod, status *kubecontainer.PodStatus, p probes, actuated state
 		in.Spec.EphemeralContainers = append(in.Spec.EphemeralContainers, c)
 	}
 	for _, g := range gates {
-		if utilfeature.DefaultFeatureGate.Enabled(g) {
-			in.Gates[string(g)] = true
+		if !utilfeature.DefaultFeatureGate.Enabled(g) {
+			if in.Gates == nil {
+				in.Gates = map[string]bool{}
+			}
+			in.Gates[string(g)] = false
 		}
 	}
 	for _, s := range status.SandboxStatuses {

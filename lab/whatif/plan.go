@@ -77,7 +77,8 @@ func setGates(to map[string]bool) (restore func(), err error) {
 	known := map[string]bool{}
 	for _, g := range gates {
 		known[string(g)] = true
-		if is := utilfeature.DefaultFeatureGate.Enabled(g); is != to[string(g)] {
+		wanted, given := to[string(g)]
+		if is := utilfeature.DefaultFeatureGate.Enabled(g); is != (wanted || !given) {
 			before[string(g)], after[string(g)] = is, !is
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/whatif"
@@ -38,12 +37,6 @@ func inputs(t *testing.T, text string) *whatif.Inputs {
 	var in whatif.Inputs
 	if err := yaml.UnmarshalStrict([]byte(text), &in); err != nil {
 		t.Fatal(err)
-	}
-	in.Gates = map[string]bool{}
-	for _, g := range gates {
-		if utilfeature.DefaultFeatureGate.Enabled(g) {
-			in.Gates[string(g)] = true
-		}
 	}
 	return &in
 }
