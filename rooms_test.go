@@ -27,6 +27,7 @@ var rooms = []room{
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},
 	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event", "api"}},
 	{name: "story", at: []string{"agent/story"}, uses: []string{"catalogue", "event"}},
+	{name: "whatif", at: []string{"agent/whatif"}, uses: []string{"catalogue", "event"}},
 	{name: "client", at: []string{"agent/client", "agent/export", "agent/alert"}, uses: []string{"catalogue", "event", "story"}},
 	{name: "far", at: []string{"agent/far"}, uses: []string{"catalogue", "event", "api", "client"}},
 	{name: "why", at: []string{"agent/explain", "agent/bundle"}, uses: []string{"catalogue", "secrets", "event", "api", "log", "story", "client"}},
@@ -37,10 +38,10 @@ var rooms = []room{
 	{name: "editor", at: []string{"agent/dap"}, uses: []string{"catalogue", "event", "story", "client", "why"}},
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk"}},
 	{name: "labstate", at: []string{"agent/labstate"}},
-	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "scrape", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate"}},
+	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "scrape", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate", "whatif"}},
 	{name: "release", at: []string{"release"}},
 	{name: "explore", at: []string{"lab/explore", "lab/faults"}, uses: []string{"catalogue", "event", "api", "client", "why"}},
-	{name: "lab", at: []string{"lab"}, uses: []string{"catalogue", "hook", "api", "client", "agent", "explore", "labstate"}},
+	{name: "lab", at: []string{"lab"}, uses: []string{"catalogue", "secrets", "hook", "whatif", "api", "client", "agent", "explore", "labstate"}},
 	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "labstate"}},
 }
 

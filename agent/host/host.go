@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/server"
+	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -32,6 +33,8 @@ type Options struct {
 	ReadOnly bool
 	// Socket is the path of the unix socket to serve.
 	Socket string
+	// Form is the form of lists of the kubelet's own values; nil: they are not shown.
+	Form values.Form
 	// Warn is told what keeps the agent, but not the kubelet, from working.
 	Warn func(format string, args ...any)
 }
@@ -128,6 +131,7 @@ func Start(o Options) (stop func(), err error) {
 		srv := agent.Serve(a, l, server.Access{Without: server.Look})
 		stop = func() { a.Close(); srv.Stop() }
 	}
+	values.SetForm(o.Form)
 	a.Attach()
 	return stop, nil
 }

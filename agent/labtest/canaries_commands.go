@@ -16,6 +16,7 @@ var swept = map[string]struct {
 	"podstep replay":      {args: [][]string{{"replay", "TRACE", "--plain"}, {"replay", "TRACE", "--plain", "-o", "json"}}},
 	"podstep export":      {why: "exports runs it"},
 	"podstep compare":     {why: "exports runs it"},
+	"podstep whatif":      {args: [][]string{{"whatif", "POD"}, {"whatif", "POD", "--set", "spec.restartPolicy=Never", "-o", "json"}, {"whatif", "POD", "--trace", "TRACE", "-o", "yaml"}}},
 	"podstep why":         {args: [][]string{{"why", "POD"}, {"why", "POD", "-o", "yaml"}, {"why", "-A"}, {"why", "POD", "--trace", "TRACE", "-o", "json"}}},
 	"podstep doctor":      {args: [][]string{{"doctor"}, {"doctor", "-o", "json"}, {"doctor", "-o", "yaml"}}},
 	"podstep steps":       {args: [][]string{{"steps", "--agent"}, {"steps", "-o", "json"}}},

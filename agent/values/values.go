@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -102,9 +103,34 @@ func kindField(name string, v reflect.Value) (wire.Field, bool) {
 			return documentField(name, redact.List(name, words))
 		case reflect.Int, reflect.Int32, reflect.Int64:
 			return documentField(name, hook.Keep(v.Interface()))
+		case reflect.Interface:
+			return formField(name, hook.Keep(v.Interface()))
 		}
 	}
 	return wire.Field{}, false
+}
+
+// Form makes a document of a list of values, if it knows what they are together. It takes secrets out of what it makes, and
+// keeps nothing of the list.
+type Form func(list any) (document any, ok bool)
+
+// form is the one that this program has; nil: none.
+var form atomic.Pointer[Form]
+
+// SetForm sets the form of lists of values of several types. The program around the agent knows these types; this package
+// knows none of the kubelet's own.
+func SetForm(f Form) { form.Store(&f) }
+
+func formField(name string, list any) (wire.Field, bool) {
+	f := form.Load()
+	if f == nil || *f == nil {
+		return wire.Field{}, false
+	}
+	document, ok := (*f)(list)
+	if !ok {
+		return wire.Field{}, false
+	}
+	return documentField(name, document)
 }
 
 func timeField(name string, t time.Time) (wire.Field, bool) {

@@ -20,7 +20,7 @@ func TestMain(m *testing.M) {
 
 // TestScripts runs the command lines of testdata/script. $AGENT is the socket of an agent. By
 // default the scripts use a socket that is not there. $COLLECTOR is an OpenTelemetry collector,
-// $COLLECTOR_HTTP one over HTTP.
+// $COLLECTOR_HTTP one over HTTP. $PLANS is a recording with the inputs of plans, $NODE one without.
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
@@ -38,6 +38,12 @@ func TestScripts(t *testing.T) {
 			env.Setenv("AGENT", filepath.Join(dir, "agent"))
 			env.Setenv("AGENT2", filepath.Join(dir, "agent2"))
 			env.Setenv("PODSTEP_SOCKET", filepath.Join(dir, "none"))
+			for name, path := range map[string]string{"PLANS": "../../agent/whatif/testdata/plans.podstep", "NODE": realNode} {
+				if path, err = filepath.Abs(path); err != nil {
+					return err
+				}
+				env.Setenv(name, path)
+			}
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},

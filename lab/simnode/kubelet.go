@@ -31,6 +31,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/podstep/podstep/agent/host"
+	"github.com/podstep/podstep/lab/whatif"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -92,7 +93,7 @@ func startAgent(f flags, node string) (stop func(), err error) {
 	}
 	stop, err = host.Start(host.Options{
 		KubeletVersion: version.Get().GitVersion, Node: node, Lab: true, Socket: f.agent,
-		Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "podstep: "+format+"\n", args...) },
+		Form: whatif.Form, Warn: func(format string, args ...any) { fmt.Fprintf(os.Stderr, "podstep: "+format+"\n", args...) },
 	})
 	if err != nil {
 		return nil, err

@@ -67,3 +67,7 @@ func Kubectl(context.Context, string, ...string) (string, error) {
 func RunLab(context.Context, []string, io.Writer, func(ended <-chan struct{}) error) error {
 	return needsLinux("lab", "the kubelet runs there alone", "run it on a machine with Linux, or in a virtual one")
 }
+
+func Whatif(context.Context, []byte) ([]byte, error) {
+	return nil, needsLinux("whatif", "the kubelet's code runs there alone", "run it on a machine with Linux, with a trace: --trace FILE")
+}

@@ -71,7 +71,7 @@ It stays in the foreground and prints one line that starts with "ready" when the
 		return &flagError{fmt.Errorf("%w: see podstep-lab --help", err)}
 	})
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.AddCommand(cleanCommand(), kubectlCommand(), pressureCommand(), exploreCommand(), componentCommand())
+	root.AddCommand(cleanCommand(), kubectlCommand(), pressureCommand(), exploreCommand(), whatifCommand(), componentCommand())
 	return root
 }
 
