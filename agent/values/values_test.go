@@ -143,3 +143,25 @@ func TestTextsAreUTF8(t *testing.T) {
 type someError struct{ text string }
 
 func (e *someError) Error() string { return e.text }
+
+// A list of values of several types is shown by the form that the program has, and never costs the event.
+func TestForm(t *testing.T) {
+	t.Cleanup(func() { SetForm(nil) })
+	list := []any{"a", 1}
+	for name, test := range map[string]struct {
+		form Form
+		want string
+	}{
+		"no form":   {nil, ""},
+		"a form":    {func(v any) (any, bool) { return map[string]any{"n": len(v.([]any))}, true }, `{"n":2}`},
+		"not known": {func(any) (any, bool) { return nil, false }, ""},
+		"panics":    {func(any) (any, bool) { panic("no") }, ""},
+		"too large": {func(any) (any, bool) { return strings.Repeat("x", maxDocument), true }, `{"bytes":8194,"truncated":true}`},
+	} {
+		SetForm(test.form)
+		f, ok := fieldOf("it", list)
+		if ok != (test.want != "") || ok && messageOf(f).GetJson() != test.want {
+			t.Errorf("%s: %v, %v", name, messageOf(f), ok)
+		}
+	}
+}

@@ -11,8 +11,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// Like returns the changes that make the inputs of one pod those of another. Which pod it is stays: names, ids, and the
-// images, of which a plan depends only on whether they changed. base are mine without older containers, which no plan
+// Like returns the changes that make the inputs of one pod those of another. Which pod it is stays: names, ids, addresses,
+// and the images, of which a plan depends only on whether they changed. base are mine without older containers, which no plan
 // depends on unless all containers are restarted: it is base that the changes change.
 func Like(mine, others *Inputs) (base *Inputs, changes []Change, err error) {
 	if base, err = mine.Clone(); err != nil {
@@ -52,10 +52,15 @@ func newest(of, order []Container) (out []Container) {
 	return out
 }
 
-// takeIDs gives the sandboxes and the newest containers of a status the ids of another.
+// takeIDs gives the sandboxes and the newest containers of a status the ids of another, and its addresses where both
+// have one.
 func takeIDs(to, from *Status) {
 	for i := range min(len(from.Sandboxes), len(to.Sandboxes)) {
-		to.Sandboxes[i].ID = from.Sandboxes[i].ID
+		t, f := &to.Sandboxes[i], &from.Sandboxes[i]
+		t.ID = f.ID
+		if t.IP != nil && f.IP != nil && *t.IP != "" && *f.IP != "" {
+			t.IP = f.IP
+		}
 	}
 	taken := map[string]bool{}
 	for i := range to.Containers {

@@ -262,9 +262,9 @@ func (p *Plan) ofContainer(name string, starts []Place) string {
 
 func (u *Update) text() string {
 	if u.Resource == "memory" {
-		return fmt.Sprintf("resize memory, request %d -> %d, limit %d -> %d bytes", u.Current.MemoryRequest, u.Desired.MemoryRequest, u.Current.MemoryLimit, u.Desired.MemoryLimit)
+		return fmt.Sprintf("resize memory, request %d to %d, limit %d to %d bytes", u.Current.MemoryRequest, u.Desired.MemoryRequest, u.Current.MemoryLimit, u.Desired.MemoryLimit)
 	}
-	return fmt.Sprintf("resize cpu, request %dm -> %dm, limit %dm -> %dm", u.Current.CPURequest, u.Desired.CPURequest, u.Current.CPULimit, u.Desired.CPULimit)
+	return fmt.Sprintf("resize cpu, request %dm to %dm, limit %dm to %dm", u.Current.CPURequest, u.Desired.CPURequest, u.Current.CPULimit, u.Desired.CPULimit)
 }
 
 // messages returns the messages about a container; "": those about the pod.

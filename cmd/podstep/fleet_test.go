@@ -23,6 +23,7 @@ var ofNodes = map[string]struct{ args, refuses string }{
 	"podstep replay":    {"replay --since 1h", "this command is about one; choose it with --node"},
 	"podstep export":    {"export --since 1h --to json", "this command is about one; choose it with --node"},
 	"podstep compare":   {"compare web web", "is on the nodes"},
+	"podstep whatif":    {"whatif web", "no plan of it is known"},
 	"podstep top":       {"top", ""},
 	"podstep steps":     {"steps --agent", ""},
 	"podstep mcp":       {"mcp", "this command is about one"},

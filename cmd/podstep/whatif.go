@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -185,7 +186,11 @@ func (a *app) findPlan(ctx context.Context, sel *agentpb.PodSelector, sync uint3
 	if len(nodes) == 1 {
 		return answers[0].Value, answers[0].Err
 	}
-	i, err := onlyOne(answers, sel, func(a fleet.Answer[*whatif.Found]) bool { return a.Value != nil })
+	has := func(a fleet.Answer[*whatif.Found]) bool { return a.Value != nil }
+	if !slices.ContainsFunc(answers, func(a fleet.Answer[*whatif.Found]) bool { return has(a) || a.Err != nil }) {
+		return nil, fmt.Errorf("pod %s: %w to the %d agents; see podstep pods", sel.Written(), whatif.ErrNoPod, len(nodes))
+	}
+	i, err := onlyOne(answers, sel, has)
 	if err != nil {
 		return nil, err
 	}

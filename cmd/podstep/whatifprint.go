@@ -32,7 +32,7 @@ func (j *whatifJSON) text(w io.Writer) {
 		b.WriteString("\nWhat if\n")
 	}
 	for _, c := range j.Changes {
-		line(2, "%s: %s -> %s", c.Path, short(c.From), short(c.To))
+		line(2, "%s: %s (was %s)", c.Path, short(c.To), short(c.From))
 	}
 	b.WriteString("\n")
 	for i := range j.Rows {
@@ -92,12 +92,17 @@ func differ(rows []whatif.Row) bool {
 }
 
 // mostValue is how much of a value is printed for people.
-const mostValue = 60
+const mostValue = 40
 
-// short returns a value for people: JSON, cut if it is long.
+// short returns a value for people: JSON, and of a long one only what it is.
 func short(value string) string {
-	if value == "" {
+	switch {
+	case value == "":
 		return "nothing"
+	case len(value) > mostValue && value[0] == '{':
+		return "{...}"
+	case len(value) > mostValue && value[0] == '[':
+		return "[...]"
 	}
 	return ansi.Truncate(value, mostValue, "...")
 }

@@ -36,6 +36,7 @@ type (
 		UpdatePodLevelResources    bool
 	}
 	containerToKillInfo struct {
+		//lint:ignore U1000 the kubelet's type has it
 		container *v1.Container
 		name      string
 		message   string
