@@ -138,10 +138,8 @@ func selected(in map[string]*ast.FuncDecl, x string) map[string]bool {
 	out := map[string]bool{}
 	for _, fn := range in {
 		ast.Inspect(fn, func(n ast.Node) bool {
-			if s, is := n.(*ast.SelectorExpr); is {
-				if id, is := s.X.(*ast.Ident); is && id.Name == x {
-					out[s.Sel.Name] = true
-				}
+			if s, is := n.(*ast.SelectorExpr); is && types.ExprString(s.X) == x {
+				out[s.Sel.Name] = true
 			}
 			return true
 		})
@@ -169,6 +167,7 @@ func TestInputsAreWhatIsRead(t *testing.T) {
 	for of, want := range map[string][]string{
 		"m":               {"actuatedState", "computeInitContainerActions", "computePodLevelResourcesResizeAction", "computePodResizeAction", "getContainersToReset", "internalLifecycle", "livenessManager", "startupManager"},
 		"pod":             {"DeletionTimestamp", "Name", "Spec", "UID"},
+		"pod.Spec":        {"Containers", "EphemeralContainers", "InitContainers", "Resources", "RestartPolicy"},
 		"podStatus":       {"ContainerStatuses", "FindContainerStatusByName"},
 		"status":          {"ExitCode", "ID", "Reason", "State"},
 		"containerStatus": {"ExitCode", "Hash", "ID", "Name", "State"},
