@@ -111,11 +111,20 @@ func asker(fields map[string]any) probes.Text {
 
 // lengthOf returns how long a back-off would have lasted, with what stands around it. It is empty if nobody knows.
 func lengthOf(fields map[string]any) probes.Text {
-	length, _ := fields["length"].(time.Duration)
-	if length == 0 {
+	shown, _ := fields["length"].(string)
+	d, err := time.ParseDuration(shown)
+	if err != nil {
 		return probes.Text{}
 	}
-	return words.With(text(" of %s", "（%s）"), words.Measured(length))
+	return length(d)
+}
+
+// length returns a length, with what stands around it. It is empty for zero.
+func length(d time.Duration) probes.Text {
+	if d == 0 {
+		return probes.Text{}
+	}
+	return words.With(text(" of %s", "（%s）"), words.Measured(d))
 }
 
 // NoteFields are the fields of a NOTE event that the text of its note has.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/cmd/podstep/lines"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
@@ -91,7 +92,8 @@ type endedJSON struct {
 func newRetryJSON(r *agentpb.RetryResponse) *retryJSON {
 	out := &retryJSON{Pod: podOf(r.Pod), By: "kubelet", Sync: r.Sync, Over: r.Over}
 	if e := r.Ended; e != nil {
-		out.Ended = &endedJSON{Step: e.Step, Kind: e.GetOf().GetName(), Name: e.GetOf().GetText()}
+		out.Ended = &endedJSON{Step: e.Step}
+		out.Ended.Kind, out.Ended.Name = reason.InBackOff(e.GetOf())
 		if e.Length != nil {
 			out.Ended.Length = e.Length.AsDuration().String()
 		}
@@ -115,24 +117,9 @@ func (a *app) retryPod(ctx context.Context, sel *agentpb.PodSelector, f *retryFl
 		return err
 	}
 	data := newRetryJSON(answer)
-	return f.out.print(a.out, data, func(w io.Writer) { retryText(w, data) })
-}
-
-// retryText prints what the kubelet did.
-func retryText(w io.Writer, r *retryJSON) {
-	name := words.Clean(lines.FullName(&r.Pod))
-	switch e := r.Ended; {
-	case e != nil:
-		length := ""
-		if e.Length != "" {
-			length = " of " + e.Length
-		}
-		fmt.Fprintf(w, "%s: the kubelet tries again now: the back-off%s of %s %s is ended, in turn %d\n", name, length, e.Kind, words.Clean(e.Name), r.Sync)
-	case r.Over:
-		fmt.Fprintf(w, "%s was in no back-off; the kubelet has synced it, in turn %d\n", name, r.Sync)
-	default:
-		fmt.Fprintf(w, "%s has come to no back-off yet in turn %d, which goes on; a back-off that it comes to is ended\n", name, r.Sync)
-	}
+	return f.out.print(a.out, data, func(w io.Writer) {
+		fmt.Fprintln(w, words.Clean(reason.Retried(lines.FullName(&data.Pod), answer).En))
+	})
 }
 
 // resync has the kubelet sync the pod by a change of its object, after a person has agreed.
