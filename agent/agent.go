@@ -91,6 +91,7 @@ type Agent struct {
 	points   breakpoints
 	holds    holdTable
 	faults   struct{ fails, delays atomic.Uint64 }
+	syncNow  atomic.Pointer[syncNow] // nil: no kubelet has given one
 	lines    func() map[string]place // found when somebody first asks
 	spanIDs  atomic.Uint64
 	// clock.read is when the wall clock was last read, in nanoseconds since the agent began. clock.offset is by how

@@ -80,6 +80,9 @@ func (a *Agent) announceEnter(s *span, p *pod, t *taker) error {
 			a.follow(s, p)
 		}
 	}
+	if p != nil {
+		a.noteBackOff(s, p, t)
+	}
 	if p == nil || !t.keep() {
 		return nil
 	}
@@ -335,6 +338,8 @@ func makes(r probes.Role) bool { return r == probes.RoleSandbox || r == probes.R
 // follow updates the agent's state when a call begins.
 func (a *Agent) follow(s *span, p *pod) {
 	switch s.step.means {
+	case probes.RoleTurn:
+		a.beginRetry(s, p)
 	case probes.RoleUpdate:
 		p.State.updates.Add(1)
 		if wire.Lookup(s.fields(), fieldWaitsKill).Flag() {
@@ -354,7 +359,11 @@ func (a *Agent) followMany(s *span) {
 
 // unfollow updates the agent's state when a call ends.
 func (a *Agent) unfollow(s *span, p *pod) {
-	if s.step.means == probes.RoleWorker {
+	switch s.step.means {
+	case probes.RoleComplete:
+		a.endRetry(s, p)
+	case probes.RoleWorker:
+		a.endRetry(s, p)
 		a.dropPending(p, agentpb.ReleaseWorkerEnded)
 	}
 }

@@ -22,6 +22,7 @@ type podState struct {
 	updates atomic.Uint32 // updates that its worker was sent so far
 	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
 	pending atomic.Pointer[pendingHold]
+	retry   atomic.Pointer[retry]  // what a person asked for, or nil
 	noHold  atomic.Pointer[string] // why it may not be held any more
 	// place is the pod's place in the history of the verdicts. learned: that history knows the pod's name. forgotten:
 	// the table of pods has dropped the pod. verdicts.mu guards all three.

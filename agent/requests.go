@@ -42,7 +42,7 @@ func (a *Agent) info() *agentpb.InfoResponse {
 	out := &agentpb.InfoResponse{
 		Version: a.opts.Version, KubeletVersion: a.Kubelet(), Node: a.opts.Node, Pid: int64(os.Getpid()),
 		Started: timestamppb.New(a.started), Goroutines: a.roles.names, Lab: a.opts.Lab,
-		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(), Snapshots: true, Logs: true,
+		ReadOnly: a.opts.ReadOnly, Limits: a.limits().proto(), Snapshots: true, Logs: true, Retries: a.mayRetry(),
 	}
 	for _, p := range a.probes {
 		out.Probes = append(out.Probes, p.proto())

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"time"
 	"unsafe"
 
 	"github.com/podstep/podstep/agent/pods"
@@ -36,6 +37,10 @@ type taker struct {
 	// At exit: how the call ended, and whether it did so without a word.
 	how   hook.Outcome
 	quiet bool
+
+	// At entry: the retry for which a back-off was ended, and the length of that back-off.
+	ended  *retry
+	length time.Duration
 
 	wire fieldBytes
 	room [takerRoom]byte
@@ -83,6 +88,8 @@ func (t *taker) Take(v any) {
 	}
 	if i -= t.pods; i < len(t.names) {
 		t.wire = t.wire.Take(&t.names[i], v)
+	} else if do, is := v.(syncNow); is && t.side == enter {
+		t.a.syncNow.Store(&do)
 	}
 }
 

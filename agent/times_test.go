@@ -35,6 +35,8 @@ var makers = []maker{
 	{"Agent.snap", agentpb.Kind_NOTE, oneSnapshot},
 	{"Agent.logFor", agentpb.Kind_NOTE, oneLog},
 	{"Agent.logInside", agentpb.Kind_NOTE, oneLogInside},
+	{"Agent.beginRetry", agentpb.Kind_NOTE, oneRetry},
+	{"Agent.noteBackOff", agentpb.Kind_NOTE, oneRetry},
 	{"Agent.Note", agentpb.Kind_NOTE, func(r *rig) []*agentpb.Event {
 		return r.streamed(func() { r.Note("the runtime was restarted") })
 	}},

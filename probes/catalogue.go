@@ -119,6 +119,14 @@ type Step struct {
 	Hold   Hold     `yaml:"hold"`
 	Timers []string `yaml:"timers"`
 
+	// EndBackOff is a Go expression: a func() (ended bool, length int64). It ends the back-off of the kubelet that the
+	// function would find, and returns the length of that back-off in nanoseconds, or 0 where nobody knows it. The agent may
+	// call it while the function is entered.
+	EndBackOff string `yaml:"endBackOff"`
+	// SyncNow is a Go expression: a func(uid string) (refused string) that has a pod's worker sync the pod at once, or
+	// returns why not. The agent may call it from any goroutine, from the function's entry on.
+	SyncNow string `yaml:"syncNow"`
+
 	// Skip lets the program that hosts the kubelet make the function return at once, with zero results: see
 	// hook.Skip. It is for functions that cannot work in a lab without root. A client cannot ask for it.
 	Skip bool `yaml:"skip"`
@@ -431,7 +439,7 @@ func (s *Step) plainlyOutside() bool {
 	if len(s.Formerly) > 0 {
 		return false
 	}
-	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet
+	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet + s.EndBackOff + s.SyncNow
 	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

@@ -79,11 +79,12 @@ func (c *Catalogue) PackageHash(path string) string {
 		Pod                   PodSource
 		Fields, Results       []Field
 		Quiet                 string
-		Skip                  bool `json:",omitempty"`
+		Skip                  bool   `json:",omitempty"`
+		EndBackOff, SyncNow   string `json:",omitempty"`
 	}
 	var all []facts
 	for _, s := range c.Packages()[path] {
-		all = append(all, facts{s.ID, s.Name, s.Symbol, s.Closure, s.Pod, s.Fields, s.Results, s.Quiet, s.Skip})
+		all = append(all, facts{s.ID, s.Name, s.Symbol, s.Closure, s.Pod, s.Fields, s.Results, s.Quiet, s.Skip, s.EndBackOff, s.SyncNow})
 	}
 	b, err := json.Marshal(all)
 	if err != nil {

@@ -439,6 +439,16 @@ const (
 	Problem_TOO_MANY_EXPRESSIONS Problem_Code = 94
 	// NO_STACK: the step is no call of a function, so that no snapshot can be taken there.
 	Problem_NO_STACK Problem_Code = 75
+	// NO_RETRY: the agent is in no woven kubelet, so it cannot end a back-off.
+	Problem_NO_RETRY Problem_Code = 76
+	// RETRY_PENDING: somebody else has asked for a retry, which goes on. Args: pod.
+	Problem_RETRY_PENDING Problem_Code = 77
+	// NOT_RETRIED: the kubelet would not sync the pod. Args: pod, reason, which is terminating, terminated or unknown.
+	Problem_NOT_RETRIED Problem_Code = 78
+	// RETRY_HELD: a held pod goes on only when it is let go. Args: pod, on, step.
+	Problem_RETRY_HELD Problem_Code = 79
+	// RETRY_WAITS: the pod's worker has not begun the turn in time, since it is still in the last one. Args: pod, wait, sync.
+	Problem_RETRY_WAITS Problem_Code = 81
 	// TOO_MANY_WATCHERS: Args: count.
 	Problem_TOO_MANY_WATCHERS Problem_Code = 80
 	// NOT_RECORDED: the agent has no record directory.
@@ -499,6 +509,11 @@ var (
 		93: "BAD_LOG_FILTER",
 		94: "TOO_MANY_EXPRESSIONS",
 		75: "NO_STACK",
+		76: "NO_RETRY",
+		77: "RETRY_PENDING",
+		78: "NOT_RETRIED",
+		79: "RETRY_HELD",
+		81: "RETRY_WAITS",
 		80: "TOO_MANY_WATCHERS",
 		90: "NOT_RECORDED",
 		91: "SEGMENT_GONE",
@@ -553,6 +568,11 @@ var (
 		"BAD_LOG_FILTER":       93,
 		"TOO_MANY_EXPRESSIONS": 94,
 		"NO_STACK":             75,
+		"NO_RETRY":             76,
+		"RETRY_PENDING":        77,
+		"NOT_RETRIED":          78,
+		"RETRY_HELD":           79,
+		"RETRY_WAITS":          81,
 		"TOO_MANY_WATCHERS":    80,
 		"NOT_RECORDED":         90,
 		"SEGMENT_GONE":         91,
@@ -1683,7 +1703,9 @@ type InfoResponse struct {
 	// snapshots: the agent knows SnapshotAction. An older agent ignores it, and would hold pods instead.
 	Snapshots bool `protobuf:"varint,14,opt,name=snapshots,proto3" json:"snapshots,omitempty"`
 	// logs: the agent knows LogAction. An older agent ignores it, and would hold pods instead.
-	Logs          bool `protobuf:"varint,15,opt,name=logs,proto3" json:"logs,omitempty"`
+	Logs bool `protobuf:"varint,15,opt,name=logs,proto3" json:"logs,omitempty"`
+	// retries: the agent is in a woven kubelet that can do what Retry asks.
+	Retries       bool `protobuf:"varint,16,opt,name=retries,proto3" json:"retries,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1812,6 +1834,13 @@ func (x *InfoResponse) GetSnapshots() bool {
 func (x *InfoResponse) GetLogs() bool {
 	if x != nil {
 		return x.Logs
+	}
+	return false
+}
+
+func (x *InfoResponse) GetRetries() bool {
+	if x != nil {
+		return x.Retries
 	}
 	return false
 }
@@ -4269,6 +4298,215 @@ func (x *ListHoldsResponse) GetSeq() uint64 {
 	return 0
 }
 
+type RetryRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pods must select exactly one pod.
+	Pods *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	// wait is how long to wait for the answer. After that the back-offs of a turn that has begun are still ended. Zero: the
+	// agent's default.
+	Wait *durationpb.Duration `protobuf:"bytes,2,opt,name=wait,proto3" json:"wait,omitempty"`
+	// message is like that of HoldRequest; the events of the retry have it.
+	Message       string `protobuf:"bytes,3,opt,name=message,proto3" json:"message,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryRequest) Reset() {
+	*x = RetryRequest{}
+	mi := &file_agent_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryRequest) ProtoMessage() {}
+
+func (x *RetryRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryRequest.ProtoReflect.Descriptor instead.
+func (*RetryRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *RetryRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+func (x *RetryRequest) GetWait() *durationpb.Duration {
+	if x != nil {
+		return x.Wait
+	}
+	return nil
+}
+
+func (x *RetryRequest) GetMessage() string {
+	if x != nil {
+		return x.Message
+	}
+	return ""
+}
+
+type RetryResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	Pod   *Pod                   `protobuf:"bytes,1,opt,name=pod,proto3" json:"pod,omitempty"`
+	// ended is the first back-off that was ended. Not set: the pod has been in none so far.
+	Ended *EndedBackOff `protobuf:"bytes,2,opt,name=ended,proto3" json:"ended,omitempty"`
+	// sync is the number of the turn: the one that began after the request, or the one before it if a back-off was ended in
+	// that one already.
+	Sync uint32 `protobuf:"varint,3,opt,name=sync,proto3" json:"sync,omitempty"`
+	// over: the turn has ended.
+	Over bool `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
+	// seq is the number of the event of the ended back-off, or of the turn.
+	Seq           uint64 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RetryResponse) Reset() {
+	*x = RetryResponse{}
+	mi := &file_agent_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RetryResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RetryResponse) ProtoMessage() {}
+
+func (x *RetryResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RetryResponse.ProtoReflect.Descriptor instead.
+func (*RetryResponse) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *RetryResponse) GetPod() *Pod {
+	if x != nil {
+		return x.Pod
+	}
+	return nil
+}
+
+func (x *RetryResponse) GetEnded() *EndedBackOff {
+	if x != nil {
+		return x.Ended
+	}
+	return nil
+}
+
+func (x *RetryResponse) GetSync() uint32 {
+	if x != nil {
+		return x.Sync
+	}
+	return 0
+}
+
+func (x *RetryResponse) GetOver() bool {
+	if x != nil {
+		return x.Over
+	}
+	return false
+}
+
+func (x *RetryResponse) GetSeq() uint64 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+// EndedBackOff is a back-off of the kubelet that a retry has ended.
+type EndedBackOff struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// step is where the kubelet looks whether the back-off is over.
+	Step string `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	// of is what was in back-off, as the step's first field has it: a container, an image or a volume.
+	Of *Field `protobuf:"bytes,2,opt,name=of,proto3" json:"of,omitempty"`
+	// length is how long the whole back-off would have lasted. Zero: nobody knows.
+	Length        *durationpb.Duration `protobuf:"bytes,3,opt,name=length,proto3" json:"length,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndedBackOff) Reset() {
+	*x = EndedBackOff{}
+	mi := &file_agent_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndedBackOff) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndedBackOff) ProtoMessage() {}
+
+func (x *EndedBackOff) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndedBackOff.ProtoReflect.Descriptor instead.
+func (*EndedBackOff) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *EndedBackOff) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *EndedBackOff) GetOf() *Field {
+	if x != nil {
+		return x.Of
+	}
+	return nil
+}
+
+func (x *EndedBackOff) GetLength() *durationpb.Duration {
+	if x != nil {
+		return x.Length
+	}
+	return nil
+}
+
 type HoldInfo struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Id    uint32                 `protobuf:"varint,1,opt,name=id,proto3" json:"id,omitempty"`
@@ -4309,7 +4547,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4321,7 +4559,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4334,7 +4572,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{46}
+	return file_agent_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -4482,7 +4720,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[47]
+	mi := &file_agent_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4494,7 +4732,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[47]
+	mi := &file_agent_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4507,7 +4745,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{47}
+	return file_agent_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4608,7 +4846,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06events\x18\x02 \x03(\fR\x06events\x12\x1b\n" +
 	"\tcaught_up\x18\x03 \x01(\bR\bcaughtUp\x12\x10\n" +
 	"\x03seq\x18\x14 \x01(\x04R\x03seq\"\r\n" +
-	"\vInfoRequest\"\xef\x03\n" +
+	"\vInfoRequest\"\x89\x04\n" +
 	"\fInfoResponse\x12\x18\n" +
 	"\aversion\x18\x01 \x01(\tR\aversion\x12'\n" +
 	"\x0fkubelet_version\x18\x02 \x01(\tR\x0ekubeletVersion\x12\x12\n" +
@@ -4626,7 +4864,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06probes\x18\f \x03(\v2\x17.podstep.agent.v1.ProbeR\x06probes\x12(\n" +
 	"\x03you\x18\r \x01(\v2\x16.podstep.agent.v1.PeerR\x03you\x12\x1c\n" +
 	"\tsnapshots\x18\x0e \x01(\bR\tsnapshots\x12\x12\n" +
-	"\x04logs\x18\x0f \x01(\bR\x04logsJ\x04\b\x06\x10\a\"\xe2\x01\n" +
+	"\x04logs\x18\x0f \x01(\bR\x04logs\x12\x18\n" +
+	"\aretries\x18\x10 \x01(\bR\aretriesJ\x04\b\x06\x10\a\"\xe2\x01\n" +
 	"\x05Probe\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x122\n" +
 	"\x05state\x18\x02 \x01(\x0e2\x1c.podstep.agent.v1.ProbeStateR\x05state\x120\n" +
@@ -4785,7 +5024,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xeb\t\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xbe\n" +
+	"\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
 	"\x04args\x18\x02 \x03(\v2#.podstep.agent.v1.Problem.ArgsEntryR\x04args\x12/\n" +
@@ -4793,7 +5033,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xd6\a\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa9\b\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -4845,7 +5085,13 @@ const file_agent_proto_rawDesc = "" +
 	"\rBAD_LOG_FIELD\x10\\\x12\x12\n" +
 	"\x0eBAD_LOG_FILTER\x10]\x12\x18\n" +
 	"\x14TOO_MANY_EXPRESSIONS\x10^\x12\f\n" +
-	"\bNO_STACK\x10K\x12\x15\n" +
+	"\bNO_STACK\x10K\x12\f\n" +
+	"\bNO_RETRY\x10L\x12\x11\n" +
+	"\rRETRY_PENDING\x10M\x12\x0f\n" +
+	"\vNOT_RETRIED\x10N\x12\x0e\n" +
+	"\n" +
+	"RETRY_HELD\x10O\x12\x0f\n" +
+	"\vRETRY_WAITS\x10Q\x12\x15\n" +
 	"\x11TOO_MANY_WATCHERS\x10P\x12\x10\n" +
 	"\fNOT_RECORDED\x10Z\x12\x10\n" +
 	"\fSEGMENT_GONE\x10[\"\x18\n" +
@@ -4887,7 +5133,21 @@ const file_agent_proto_rawDesc = "" +
 	"\x04_uid\"W\n" +
 	"\x11ListHoldsResponse\x120\n" +
 	"\x05holds\x18\x01 \x03(\v2\x1a.podstep.agent.v1.HoldInfoR\x05holds\x12\x10\n" +
-	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x90\x05\n" +
+	"\x03seq\x18\x02 \x01(\x04R\x03seq\"\x8a\x01\n" +
+	"\fRetryRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\x12-\n" +
+	"\x04wait\x18\x02 \x01(\v2\x19.google.protobuf.DurationR\x04wait\x12\x18\n" +
+	"\amessage\x18\x03 \x01(\tR\amessage\"\xa8\x01\n" +
+	"\rRetryResponse\x12'\n" +
+	"\x03pod\x18\x01 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x124\n" +
+	"\x05ended\x18\x02 \x01(\v2\x1e.podstep.agent.v1.EndedBackOffR\x05ended\x12\x12\n" +
+	"\x04sync\x18\x03 \x01(\rR\x04sync\x12\x12\n" +
+	"\x04over\x18\x04 \x01(\bR\x04over\x12\x10\n" +
+	"\x03seq\x18\x05 \x01(\x04R\x03seq\"~\n" +
+	"\fEndedBackOff\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\tR\x04step\x12'\n" +
+	"\x02of\x18\x02 \x01(\v2\x17.podstep.agent.v1.FieldR\x02of\x121\n" +
+	"\x06length\x18\x03 \x01(\v2\x19.google.protobuf.DurationR\x06length\"\x90\x05\n" +
 	"\bHoldInfo\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\rR\x02id\x12'\n" +
 	"\x03pod\x18\x02 \x01(\v2\x15.podstep.agent.v1.PodR\x03pod\x12\x12\n" +
@@ -4954,7 +5214,7 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"CAUSE_STEP\x10\x02\x12\x14\n" +
 	"\x10CAUSE_BREAKPOINT\x10\x03\x12\x0f\n" +
-	"\vCAUSE_DELAY\x10\x042\xa2\t\n" +
+	"\vCAUSE_DELAY\x10\x042\xec\t\n" +
 	"\x05Agent\x12E\n" +
 	"\x04Info\x12\x1d.podstep.agent.v1.InfoRequest\x1a\x1e.podstep.agent.v1.InfoResponse\x12B\n" +
 	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12E\n" +
@@ -4967,7 +5227,8 @@ const file_agent_proto_rawDesc = "" +
 	"\tHoldWhile\x12\x1d.podstep.agent.v1.HoldRequest\x1a\x1a.podstep.agent.v1.HoldInfo0\x01\x12A\n" +
 	"\x04Step\x12\x1d.podstep.agent.v1.StepRequest\x1a\x1a.podstep.agent.v1.HoldInfo\x12Q\n" +
 	"\bContinue\x12!.podstep.agent.v1.ContinueRequest\x1a\".podstep.agent.v1.ContinueResponse\x12T\n" +
-	"\tListHolds\x12\".podstep.agent.v1.ListHoldsRequest\x1a#.podstep.agent.v1.ListHoldsResponse\x12E\n" +
+	"\tListHolds\x12\".podstep.agent.v1.ListHoldsRequest\x1a#.podstep.agent.v1.ListHoldsResponse\x12H\n" +
+	"\x05Retry\x12\x1e.podstep.agent.v1.RetryRequest\x1a\x1f.podstep.agent.v1.RetryResponse\x12E\n" +
 	"\x04Look\x12\x1d.podstep.agent.v1.LookRequest\x1a\x1e.podstep.agent.v1.LookResponse\x12J\n" +
 	"\bSegments\x12!.podstep.agent.v1.SegmentsRequest\x1a\x19.podstep.agent.v1.Segment0\x01\x12U\n" +
 	"\vReadSegment\x12$.podstep.agent.v1.ReadSegmentRequest\x1a\x1e.podstep.agent.v1.SegmentBytes0\x01B*Z(github.com/podstep/podstep/agent/agentpbb\x06proto3"
@@ -4985,7 +5246,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 52)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -5039,131 +5300,142 @@ var file_agent_proto_goTypes = []any{
 	(*ContinueResponse)(nil),        // 49: podstep.agent.v1.ContinueResponse
 	(*ListHoldsRequest)(nil),        // 50: podstep.agent.v1.ListHoldsRequest
 	(*ListHoldsResponse)(nil),       // 51: podstep.agent.v1.ListHoldsResponse
-	(*HoldInfo)(nil),                // 52: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 53: podstep.agent.v1.Budget
-	nil,                             // 54: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 55: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 56: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 57: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 58: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 59: google.protobuf.Timestamp
+	(*RetryRequest)(nil),            // 52: podstep.agent.v1.RetryRequest
+	(*RetryResponse)(nil),           // 53: podstep.agent.v1.RetryResponse
+	(*EndedBackOff)(nil),            // 54: podstep.agent.v1.EndedBackOff
+	(*HoldInfo)(nil),                // 55: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 56: podstep.agent.v1.Budget
+	nil,                             // 57: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 58: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 59: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 60: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 61: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 62: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
-	28, // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	28, // 1: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	15, // 2: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
-	13, // 3: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
-	14, // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
-	14, // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
-	14, // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	58, // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
-	12, // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
-	0,  // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
-	17, // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
-	15, // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	59, // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
-	26, // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
-	24, // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
-	21, // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
-	25, // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
-	1,  // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
-	23, // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	59, // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
-	22, // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	54, // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	58, // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	58, // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	58, // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	58, // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
-	27, // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
-	23, // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
-	23, // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
-	23, // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	55, // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
-	28, // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	28, // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	32, // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	15, // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	59, // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	52, // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	56, // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	35, // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
-	28, // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,  // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	58, // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	37, // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	58, // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	38, // 44: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
-	39, // 45: podstep.agent.v1.AddBreakpointRequest.log:type_name -> podstep.agent.v1.LogAction
-	58, // 46: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	58, // 47: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	36, // 48: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	41, // 49: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	59, // 50: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	25, // 51: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	13, // 52: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	42, // 53: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,  // 54: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	57, // 55: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	42, // 56: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	23, // 57: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	40, // 58: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	28, // 59: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	58, // 60: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	58, // 61: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	28, // 62: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,  // 63: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	58, // 64: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	58, // 65: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	28, // 66: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	52, // 67: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	28, // 68: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	52, // 69: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	15, // 70: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	59, // 71: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	58, // 72: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	53, // 73: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	17, // 74: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	25, // 75: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	58, // 76: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,  // 77: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	13, // 78: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	58, // 79: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	19, // 80: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	29, // 81: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	30, // 82: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	33, // 83: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	36, // 84: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	43, // 85: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	45, // 86: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	46, // 87: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	46, // 88: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	47, // 89: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	48, // 90: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	50, // 91: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	10, // 92: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	6,  // 93: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
-	8,  // 94: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
-	20, // 95: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	18, // 96: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	31, // 97: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	34, // 98: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	40, // 99: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	44, // 100: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	40, // 101: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	52, // 102: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	52, // 103: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	52, // 104: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	49, // 105: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	51, // 106: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	11, // 107: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	7,  // 108: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
-	9,  // 109: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
-	95, // [95:110] is the sub-list for method output_type
-	80, // [80:95] is the sub-list for method input_type
-	80, // [80:80] is the sub-list for extension type_name
-	80, // [80:80] is the sub-list for extension extendee
-	0,  // [0:80] is the sub-list for field type_name
+	28,  // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28,  // 1: podstep.agent.v1.LookRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	15,  // 2: podstep.agent.v1.LookResponse.pod:type_name -> podstep.agent.v1.Pod
+	13,  // 3: podstep.agent.v1.LookResponse.frames:type_name -> podstep.agent.v1.StackFrame
+	14,  // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
+	14,  // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
+	14,  // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
+	61,  // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	12,  // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
+	0,   // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
+	17,  // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
+	15,  // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
+	62,  // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	26,  // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
+	24,  // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
+	21,  // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
+	25,  // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
+	1,   // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
+	23,  // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
+	62,  // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	22,  // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
+	57,  // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	61,  // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	61,  // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	61,  // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	61,  // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	27,  // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
+	23,  // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
+	23,  // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
+	23,  // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
+	58,  // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	28,  // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28,  // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	32,  // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	15,  // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	62,  // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	55,  // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	59,  // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	35,  // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
+	28,  // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,   // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	61,  // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	37,  // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	61,  // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	38,  // 44: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
+	39,  // 45: podstep.agent.v1.AddBreakpointRequest.log:type_name -> podstep.agent.v1.LogAction
+	61,  // 46: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	61,  // 47: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	36,  // 48: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	41,  // 49: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	62,  // 50: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	25,  // 51: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	13,  // 52: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	42,  // 53: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,   // 54: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	60,  // 55: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	42,  // 56: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	23,  // 57: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	40,  // 58: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	28,  // 59: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	61,  // 60: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	61,  // 61: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	28,  // 62: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,   // 63: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	61,  // 64: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	61,  // 65: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	28,  // 66: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	55,  // 67: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	28,  // 68: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	55,  // 69: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	28,  // 70: podstep.agent.v1.RetryRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	61,  // 71: podstep.agent.v1.RetryRequest.wait:type_name -> google.protobuf.Duration
+	15,  // 72: podstep.agent.v1.RetryResponse.pod:type_name -> podstep.agent.v1.Pod
+	54,  // 73: podstep.agent.v1.RetryResponse.ended:type_name -> podstep.agent.v1.EndedBackOff
+	17,  // 74: podstep.agent.v1.EndedBackOff.of:type_name -> podstep.agent.v1.Field
+	61,  // 75: podstep.agent.v1.EndedBackOff.length:type_name -> google.protobuf.Duration
+	15,  // 76: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	62,  // 77: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	61,  // 78: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	56,  // 79: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	17,  // 80: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	25,  // 81: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	61,  // 82: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,   // 83: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	13,  // 84: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	61,  // 85: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	19,  // 86: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	29,  // 87: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	30,  // 88: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	33,  // 89: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	36,  // 90: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	43,  // 91: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	45,  // 92: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	46,  // 93: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	46,  // 94: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	47,  // 95: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	48,  // 96: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	50,  // 97: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	52,  // 98: podstep.agent.v1.Agent.Retry:input_type -> podstep.agent.v1.RetryRequest
+	10,  // 99: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	6,   // 100: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
+	8,   // 101: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
+	20,  // 102: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	18,  // 103: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	31,  // 104: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	34,  // 105: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	40,  // 106: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	44,  // 107: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	40,  // 108: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	55,  // 109: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	55,  // 110: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	55,  // 111: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	49,  // 112: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	51,  // 113: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	53,  // 114: podstep.agent.v1.Agent.Retry:output_type -> podstep.agent.v1.RetryResponse
+	11,  // 115: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	7,   // 116: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
+	9,   // 117: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
+	102, // [102:118] is the sub-list for method output_type
+	86,  // [86:102] is the sub-list for method input_type
+	86,  // [86:86] is the sub-list for extension type_name
+	86,  // [86:86] is the sub-list for extension extendee
+	0,   // [0:86] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -5194,7 +5466,7 @@ func file_agent_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   52,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

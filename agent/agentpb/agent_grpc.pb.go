@@ -34,6 +34,7 @@ const (
 	Agent_Step_FullMethodName             = "/podstep.agent.v1.Agent/Step"
 	Agent_Continue_FullMethodName         = "/podstep.agent.v1.Agent/Continue"
 	Agent_ListHolds_FullMethodName        = "/podstep.agent.v1.Agent/ListHolds"
+	Agent_Retry_FullMethodName            = "/podstep.agent.v1.Agent/Retry"
 	Agent_Look_FullMethodName             = "/podstep.agent.v1.Agent/Look"
 	Agent_Segments_FullMethodName         = "/podstep.agent.v1.Agent/Segments"
 	Agent_ReadSegment_FullMethodName      = "/podstep.agent.v1.Agent/ReadSegment"
@@ -67,6 +68,9 @@ type AgentClient interface {
 	// Continue lets held pods go.
 	Continue(ctx context.Context, in *ContinueRequest, opts ...grpc.CallOption) (*ContinueResponse, error)
 	ListHolds(ctx context.Context, in *ListHoldsRequest, opts ...grpc.CallOption) (*ListHoldsResponse, error)
+	// Retry has a pod's worker sync the pod at once, and ends the back-offs that the worker comes to in that turn. It returns
+	// when the first of them is ended, or the turn is over. The agent has to be in a woven kubelet: see InfoResponse.retries.
+	Retry(ctx context.Context, in *RetryRequest, opts ...grpc.CallOption) (*RetryResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error)
 	// Segments streams what the agent's record directory has: docs/back.md. The oldest segment comes first.
@@ -221,6 +225,16 @@ func (c *agentClient) ListHolds(ctx context.Context, in *ListHoldsRequest, opts 
 	return out, nil
 }
 
+func (c *agentClient) Retry(ctx context.Context, in *RetryRequest, opts ...grpc.CallOption) (*RetryResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RetryResponse)
+	err := c.cc.Invoke(ctx, Agent_Retry_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *agentClient) Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(LookResponse)
@@ -297,6 +311,9 @@ type AgentServer interface {
 	// Continue lets held pods go.
 	Continue(context.Context, *ContinueRequest) (*ContinueResponse, error)
 	ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error)
+	// Retry has a pod's worker sync the pod at once, and ends the back-offs that the worker comes to in that turn. It returns
+	// when the first of them is ended, or the turn is over. The agent has to be in a woven kubelet: see InfoResponse.retries.
+	Retry(context.Context, *RetryRequest) (*RetryResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(context.Context, *LookRequest) (*LookResponse, error)
 	// Segments streams what the agent's record directory has: docs/back.md. The oldest segment comes first.
@@ -348,6 +365,9 @@ func (UnimplementedAgentServer) Continue(context.Context, *ContinueRequest) (*Co
 }
 func (UnimplementedAgentServer) ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListHolds not implemented")
+}
+func (UnimplementedAgentServer) Retry(context.Context, *RetryRequest) (*RetryResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Retry not implemented")
 }
 func (UnimplementedAgentServer) Look(context.Context, *LookRequest) (*LookResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Look not implemented")
@@ -581,6 +601,24 @@ func _Agent_ListHolds_Handler(srv interface{}, ctx context.Context, dec func(int
 	return interceptor(ctx, in, info, handler)
 }
 
+func _Agent_Retry_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RetryRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(AgentServer).Retry(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: Agent_Retry_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(AgentServer).Retry(ctx, req.(*RetryRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _Agent_Look_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(LookRequest)
 	if err := dec(in); err != nil {
@@ -667,6 +705,10 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ListHolds",
 			Handler:    _Agent_ListHolds_Handler,
+		},
+		{
+			MethodName: "Retry",
+			Handler:    _Agent_Retry_Handler,
 		},
 		{
 			MethodName: "Look",

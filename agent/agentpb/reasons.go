@@ -26,6 +26,16 @@ const (
 	ReleaseWorkerEnded = "worker-ended"
 )
 
+// The reasons for which the kubelet does not try again for a pod. They are values of the argument "reason" of NOT_RETRIED.
+const (
+	// RetryTerminating: the pod is ending.
+	RetryTerminating = "terminating"
+	// RetryTerminated: the pod has ended.
+	RetryTerminated = "terminated"
+	// RetryUnknown: the kubelet does not have the pod any more, or not yet.
+	RetryUnknown = "unknown"
+)
+
 // EndsByLease is the value of HoldInfo.ends_by, and of the field "endsBy" of a HOLD event, if no timer ends the hold
 // before its lease.
 const EndsByLease = "lease"
@@ -38,6 +48,14 @@ const NoteBreakpointFull = "breakpoint-full"
 // NoteLog is the value of the field "note" of a NOTE event of a breakpoint with a LogAction. The event has the breakpoint's
 // number in the field "breakpoint", and the values by their names.
 const NoteLog = "log"
+
+// NoteRetry is the value of the field "note" of a NOTE event at a turn of a pod's worker: somebody asked that the kubelet
+// tries again now. NoteBackOffEnded is that of a NOTE event at the step at which a back-off was ended for it. The field
+// "length" has how long the back-off would have lasted, if anybody knows. Both have the fields of the peer.
+const (
+	NoteRetry        = "retry"
+	NoteBackOffEnded = "back-off-ended"
+)
 
 // NoteSnapshot is the value of the field "note" of a NOTE event that has the stack of the call. The event's field
 // "breakpoint" has the breakpoint's number, its field "stack" the frames, which package wire reads. The event's error is

@@ -26,7 +26,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	r := newReader(s, pod, at)
 	out := &evidence.Story{
 		State: r.state.String(), Since: r.wall(r.since), Phase: r.p.Phase.String(), Deleting: r.p.Deleting, Node: r.node(),
-		Turns: r.knows.Turns, Calls: r.seesCalls(), Tries: int(r.p.Tries), Next: r.wallOr(r.p.Next), Whereabouts: r.whereabouts(),
+		Turns: r.knows.Turns, Calls: r.seesCalls(), Retries: r.h.EpochBefore(at.At).Info.GetRetries(), Tries: int(r.p.Tries), Next: r.wallOr(r.p.Next), Whereabouts: r.whereabouts(),
 	}
 	for _, p := range r.h.EpochBefore(at.At).Probes(at.At) {
 		out.Probes = append(out.Probes, words.Clean(p.GetName()))

@@ -26,6 +26,7 @@ var swept = map[string]struct {
 	"podstep hold":        {args: [][]string{{"hold", "POD", "--wait", "1s", "--lease", "1s", "-o", "json"}}},
 	"podstep holds":       {args: [][]string{{"holds", "-o", "json"}, {"holds", "POD", "-o", "wide"}}},
 	"podstep step":        {args: [][]string{{"step", "POD", "--wait", "1s"}}},
+	"podstep retry":       {args: [][]string{{"retry", "POD", "--wait", "1s"}, {"retry", "POD", "--wait", "1s", "-m", "mended", "-o", "json"}}},
 	"podstep continue":    {args: [][]string{{"continue", "--all", "-o", "json"}}},
 	"podstep stack":       {args: [][]string{{"stack", "POD"}, {"stack", "POD", "-o", "json"}}},
 	"podstep print":       {args: [][]string{{"print", "POD", "pod"}}},

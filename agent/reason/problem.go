@@ -76,6 +76,14 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_BAD_LOG_FILTER:       text("the filter cannot be read: {error}", "无法理解过滤条件：{error}"),
 	agentpb.Problem_NO_STACK:             text("it is no call of a function, so it has no stack", "它不是函数调用，没有调用栈"),
 
+	agentpb.Problem_NO_RETRY: text("this agent is beside the kubelet, not in it, so it cannot end a back-off; a woven kubelet (podstep-kubelet) can",
+		"该代理在 kubelet 旁边，而不在其中，无法结束退避；织入的 kubelet（podstep-kubelet）可以"),
+	agentpb.Problem_RETRY_PENDING: text("somebody else has just asked that the kubelet tries {pod} again, and it is about to", "已有人要求 kubelet 重试 {pod}，马上就会开始"),
+	agentpb.Problem_NOT_RETRIED:   text("the kubelet does not try {pod} again: {reason}", "kubelet 不会重试 {pod}：{reason}"),
+	agentpb.Problem_RETRY_HELD:    text("pod {pod} is held, at {on} of {step}, and goes on when podstep continue lets it go", "Pod {pod} 被停住，{step} {on}；podstep continue 放行后它才会继续"),
+	agentpb.Problem_RETRY_WAITS: text("the pod's worker is still in turn {sync} and has come to no back-off in {wait}; the next turn follows at once, podstep trace {pod} shows it",
+		"Pod 的 worker 仍在第 {sync} 轮，{wait} 内没有遇到退避；这一轮结束后立即开始下一轮，podstep trace {pod} 可以看到"),
+
 	agentpb.Problem_TOO_MANY_WATCHERS: text("{count} clients watch this agent already, and it takes no more: end one of them (a screen, podstep trace, a script), then try again",
 		"已有 {count} 个客户端连着该代理，不能再多：请结束其中一个（屏幕、podstep trace、脚本）后重试"),
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
@@ -64,6 +65,10 @@ var reasons = map[string]probes.Text{
 	agentpb.ReleasePodKilled:    text("somebody waits for the pod to be killed", "有人在等待这个 Pod 被终止"),
 	agentpb.ReleaseNodeShutdown: text("the node shuts down", "节点正在关机"),
 	agentpb.ReleaseWorkerEnded:  text("its worker has ended", "它的 worker 已结束"),
+
+	agentpb.RetryTerminating: text("the pod is terminating, and the kubelet starts nothing for it any more", "Pod 正在终止，kubelet 不会再为它启动任何东西"),
+	agentpb.RetryTerminated:  text("the pod has ended", "Pod 已经结束"),
+	agentpb.RetryUnknown:     text("the kubelet does not have the pod", "kubelet 没有这个 Pod"),
 }
 
 // Reason returns why a hold ended. It returns a code that this program does not know as it is.
@@ -95,11 +100,53 @@ func logged(fields map[string]any) string {
 	return strings.Join(out, ", ")
 }
 
+// asker names the process that asked for what a NOTE event is about.
+func asker(fields map[string]any) probes.Text {
+	uid, _ := fields["uid"].(int64)
+	pid, _ := fields["pid"].(int64)
+	account, _ := fields["account"].(string)
+	user, _ := fields["user"].(string)
+	return Peer(&agentpb.Peer{Uid: uint32(uid), Pid: int32(pid), Account: account, User: user})
+}
+
+// lengthOf returns how long a back-off would have lasted, with what stands around it. It is empty if nobody knows.
+func lengthOf(fields map[string]any) probes.Text {
+	shown, _ := fields["length"].(string)
+	d, err := time.ParseDuration(shown)
+	if err != nil {
+		return probes.Text{}
+	}
+	return length(d)
+}
+
+// length returns a length, with what stands around it. It is empty for zero.
+func length(d time.Duration) probes.Text {
+	if d == 0 {
+		return probes.Text{}
+	}
+	return words.With(text(" of %s", "（%s）"), words.Measured(d))
+}
+
+// NoteFields are the fields of a NOTE event that the text of its note has.
+func NoteFields(fields map[string]any) []string {
+	switch fields["note"] {
+	case agentpb.NoteRetry, agentpb.NoteBackOffEnded:
+		return []string{"note", "length", "uid", "pid", "account", "user", "credential"}
+	}
+	return []string{"note", "breakpoint", "held", "text"}
+}
+
 // Note returns what a NOTE event says, by its fields. It is empty if the event says nothing to a person.
 func Note(fields map[string]any) probes.Text {
 	if fields["note"] == agentpb.NoteBreakpointFull {
 		return words.With(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
 			"断点 %v 放过了这个 Pod：已有 %v 个 Pod 被停住，达到该代理的上限"), fields["breakpoint"], fields["held"])
+	}
+	if fields["note"] == agentpb.NoteRetry {
+		return words.With(text("retry: the kubelet syncs the pod now, as %s asked", "重试：应%s的要求，kubelet 现在就同步这个 Pod"), asker(fields))
+	}
+	if fields["note"] == agentpb.NoteBackOffEnded {
+		return words.With(text("the back-off%s is ended, as %s asked", "应%[2]s的要求，结束了退避%[1]s"), lengthOf(fields), asker(fields))
 	}
 	if fields["note"] == agentpb.NoteSnapshot {
 		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])

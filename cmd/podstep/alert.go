@@ -204,7 +204,7 @@ func (p *alertPrinter) addActions(flags *alertFlags) error {
 		all = append(all, hook)
 	}
 	if flags.event {
-		api, err := p.app.events()
+		api, err := p.app.writes("alert")
 		if err != nil {
 			return err
 		}
@@ -220,13 +220,13 @@ func (p *alertPrinter) addActions(flags *alertFlags) error {
 	return nil
 }
 
-// events returns the API server on which Events are written.
-func (a *app) events() (*kubeapi.Client, error) {
+// writes returns the API server for a command that changes something there.
+func (a *app) writes(purpose string) (*kubeapi.Client, error) {
 	config, err := a.clientConfig().ClientConfig()
 	if err != nil {
 		return nil, kubeconfigError(err)
 	}
-	config.UserAgent = kubeapi.UserAgent("alert")
+	config.UserAgent = kubeapi.UserAgent(purpose)
 	return kubeapi.New(config)
 }
 

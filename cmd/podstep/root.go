@@ -65,7 +65,7 @@ The exit code is 0 on success, 1 on failure, and 2 if the command line is wrong.
 	)
 	for group, verbs := range map[string][]*cobra.Command{
 		"see":   {a.pods(), a.why(), a.trace(), a.alert(), a.replay(), a.export(), a.compare(), a.whatif(), a.top(), a.steps(), a.mcp(), a.connect(), a.lab(), a.attach()},
-		"hold":  {a.hold(), a.holds(), a.step(), a.letGo(), a.breakpoints(), a.stack(), a.printValue(), a.dap()},
+		"hold":  {a.hold(), a.holds(), a.step(), a.letGo(), a.retry(), a.breakpoints(), a.stack(), a.printValue(), a.dap()},
 		"about": {a.doctor(), a.restore(), a.version(), a.completion(), a.stdio()},
 	} {
 		for _, v := range verbs {

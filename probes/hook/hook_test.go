@@ -229,6 +229,8 @@ func (v *values) Quiet(quiet bool) bool {
 
 func (v *values) Take(x any) { v.all = append(v.all, Keep(x)) }
 
+func (v *values) BackOff(BackOff) {}
+
 // TestKeep: a kept value stays the same when its box is gone. There are values of every shape.
 func TestKeep(t *testing.T) {
 	type pair struct{ a, b int }
@@ -298,3 +300,4 @@ type count struct{ of *int }
 
 func (c *count) Quiet(bool) bool { return false }
 func (c *count) Take(any)        { *c.of++ }
+func (c *count) BackOff(BackOff) {}

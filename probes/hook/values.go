@@ -24,7 +24,13 @@ type Taker interface {
 	// Take is called with one value. The box of v is on the caller's stack: v must not be kept, see Keep. The
 	// strings and pointers that are in the box may be.
 	Take(v any)
+	// BackOff is called last, at the entry of a function that looks whether a back-off of the kubelet is over. end ends
+	// that back-off, and must not be kept.
+	BackOff(end BackOff)
 }
+
+// BackOff ends a back-off of the kubelet. It reports whether there was one, and its length in nanoseconds; 0: nobody knows.
+type BackOff = func() (ended bool, length int64)
 
 // Eval lets values put into t. It catches a panic of values, such as a nil pointer on the way to a field: that
 // costs this value and those after it, not the event.
@@ -63,6 +69,9 @@ func put(to To, v any) { (*(*Taker)(to)).Take(v) }
 // there is no need for them.
 func Quiet(to To, quiet bool) (enough bool) { return (*(*Taker)(to)).Quiet(quiet) }
 
+// backOff is called by woven code.
+func backOff(to To, end BackOff) { (*(*Taker)(to)).BackOff(end) }
+
 // Keep returns v in a box that may be kept.
 func Keep(v any) any {
 	r := reflect.ValueOf(v)
@@ -75,16 +84,21 @@ func Keep(v any) any {
 	return box.Interface()
 }
 
-// List returns Values that put the arguments: for calls that are not of woven code.
+// List returns Values that put the arguments: for calls that are not of woven code. A BackOff ends one.
 func List(values ...any) Values {
 	return func(to To) {
 		for _, v := range values {
-			put(to, v)
+			if end, is := v.(BackOff); is {
+				backOff(to, end)
+			} else {
+				put(to, v)
+			}
 		}
 	}
 }
 
-// All returns what values puts, also whether the call is quiet if values says so.
+// All returns what values puts: also whether the call is quiet, and the length of the back-off that it ends, if values
+// has these.
 func All(values Values) []any {
 	var all list
 	Eval(values, &all)
@@ -99,3 +113,8 @@ func (l *list) Quiet(quiet bool) bool {
 }
 
 func (l *list) Take(v any) { *l = append(*l, Keep(v)) }
+
+func (l *list) BackOff(end BackOff) {
+	_, length := end()
+	*l = append(*l, length)
+}

@@ -303,6 +303,9 @@ func prologue(step *probes.Step, errName string) string {
 	for _, f := range step.Results {
 		exit = append(exit, f.Expr)
 	}
+	if step.SyncNow != "" {
+		enter = append(enter, step.SyncNow)
+	}
 	fail, errValue := "", "nil"
 	if errName != "" {
 		errValue = "func() error { return " + errName + " }"
@@ -313,13 +316,14 @@ func prologue(step *probes.Step, errName string) string {
 		skip = fmt.Sprintf(" if podstepSkip(%d) { return };", step.ID)
 	}
 	return fmt.Sprintf(" if podstepOn(%d) { if podstepP, podstepE := podstepEnter(%d, %s); podstepP != nil || podstepE != nil { defer podstepLeave(podstepP, %s, %s);%s }; };%s",
-		step.ID, step.ID, values("", enter), errValue, values(step.Quiet, exit), fail, skip)
+		step.ID, step.ID, values("", enter, step.EndBackOff), errValue, values(step.Quiet, exit, ""), fail, skip)
 }
 
 // values is the closure that puts values. At exit it first puts whether the
-// call is not worth an event, if the step can be so.
-func values(quiet string, exprs []string) string {
-	if quiet == "" && len(exprs) == 0 {
+// call is not worth an event, if the step can be so. At entry it last puts what
+// ends the back-off that the function would find.
+func values(quiet string, exprs []string, endBackOff string) string {
+	if quiet == "" && len(exprs) == 0 && endBackOff == "" {
 		return "nil"
 	}
 	var b strings.Builder
@@ -329,6 +333,9 @@ func values(quiet string, exprs []string) string {
 	}
 	for _, e := range exprs {
 		b.WriteString(" podstepPut(podstepV, " + e + ");")
+	}
+	if endBackOff != "" {
+		b.WriteString(" podstepBackOff(podstepV, " + endBackOff + ");")
 	}
 	return b.String() + " }"
 }
@@ -368,6 +375,10 @@ func podstepQuiet(to podstepTo, quiet bool) (enough bool)
 //go:linkname podstepTake %[2]s.put
 //go:noescape
 func podstepTake(to podstepTo, v interface{})
+
+//go:linkname podstepBackOff %[2]s.backOff
+//go:noescape
+func podstepBackOff(to podstepTo, end func() (ended bool, length int64))
 
 // podstepNowhere is nil. The compiler does not know that, and so has what v
 // points at leak. The box of v stays on the stack: podstepTake keeps none.

@@ -68,6 +68,8 @@ func toyCatalogue(expr string) *probes.Catalogue {
 	add("line", "Line", "", none, none, "")
 	add("skipped", "Skipped", "", []string{"a"}, []string{"podstepR0"}, "")
 	c.Steps[len(c.Steps)-1].Skip = true
+	add("backsOff", "BacksOff", "", []string{"key"}, []string{"waits"}, "")
+	c.Steps[len(c.Steps)-1].EndBackOff = "func() (bool, int64) { return *left > 0, *left }"
 	if expr != "" {
 		c.Steps[0].Fields = []probes.Field{{Name: "f", Expr: expr}}
 	}

@@ -103,6 +103,14 @@ func (l *live) Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*a
 	return answer.GetReleased(), err
 }
 
+func (l *live) Retry(ctx context.Context, req *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
+	c, err := l.agent()
+	if err != nil {
+		return nil, err
+	}
+	return c.Retry(ctx, req)
+}
+
 func (l *live) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error) {
 	c, err := l.agent()
 	if err != nil {

@@ -77,6 +77,8 @@ type Control interface {
 	Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error)
 	Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.HoldInfo, error)
 	Continue(ctx context.Context, req *agentpb.ContinueRequest) ([]*agentpb.HoldInfo, error)
+	// Retry has the kubelet sync a pod now, and ends the pod's back-offs.
+	Retry(ctx context.Context, req *agentpb.RetryRequest) (*agentpb.RetryResponse, error)
 	// Look asks a debugger about the goroutine of a held pod. The whole kubelet stands still until the answer.
 	Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.LookResponse, error)
 	AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error)

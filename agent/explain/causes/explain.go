@@ -43,6 +43,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	if len(r.Findings) > 0 && (r.State == life.Stuck || r.State == life.Retrying) {
 		c.count(&r.Findings[0])
 	}
+	c.offerRetry(r)
 	return r
 }
 

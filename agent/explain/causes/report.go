@@ -173,6 +173,8 @@ type Finding struct {
 	Next     time.Time
 	Tries    int
 	Evidence []Evidence
+	// Retries is whether the agent can end the back-off that the pod is in for this cause.
+	Retries bool
 	// More are sentences that follow the cause's own, such as which label no node has. Nearest is the last one: what the
 	// nearest nodes lack; empty: not known.
 	More    []probes.Text
@@ -331,7 +333,11 @@ type Do struct {
 
 // Advice returns what to do, the first thing first.
 func (f *Finding) Advice(l words.Lang) (out []Do) {
-	for _, a := range f.Cause.Next {
+	all := f.Cause.Next
+	if f.Retries {
+		all = append(slices.Clone(all), retryAdvice)
+	}
+	for _, a := range all {
 		if run, ok := f.command(a.Run); ok {
 			out = append(out, Do{f.in(l, a.Text), run})
 		}

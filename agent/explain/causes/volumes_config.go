@@ -138,7 +138,7 @@ func (c *Case) missingSource(s *configSource, args Args, errors []mountError) *F
 		return nil
 	case keys != nil:
 		args["subject"] = kind + " " + s.name
-		f := c.findMount("volumes.backOff", s.volume, args, &reports[0])
+		f := c.findMount(volumesBackOff, s.volume, args, &reports[0])
 		if reports[0].next.Before(c.Now) && c.Now.Sub(reports[0].shown.At) > longestBackOff+operationTakes {
 			return nil
 		}

@@ -24,6 +24,8 @@ type Story struct {
 	// looks inside. Calls is whether the calls to the runtime are seen.
 	Turns bool `json:"turns"`
 	Calls bool `json:"calls"`
+	// Retries is whether the agent is in the kubelet, and podstep retry can end a back-off of the pod.
+	Retries bool `json:"retries,omitempty"`
 	// Hold is how podstep holds the pod for somebody; nil: it does not.
 	Hold *Hold `json:"hold,omitempty"`
 

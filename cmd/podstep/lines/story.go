@@ -180,16 +180,22 @@ func noteText(e *probes.Event) string {
 	return words.Clean(text)
 }
 
-// inWords are the fields that noteText puts into words, by the kind of the event.
-var inWords = map[probes.Kind][]string{
-	probes.Released: {"reason", "timer"}, probes.Note: {"note", "breakpoint", "held", "text"},
+// inWords returns the fields of an event that noteText puts into words.
+func inWords(e *probes.Event) []string {
+	switch e.Kind {
+	case probes.Released:
+		return []string{"reason", "timer"}
+	case probes.Note:
+		return reason.NoteFields(e.Fields)
+	}
+	return nil
 }
 
 // withoutWorded returns an event without the fields that noteText has put into words.
 func withoutWorded(e *probes.Event) *probes.Event {
 	out := *e
 	out.Fields = maps.Clone(e.Fields)
-	for _, name := range inWords[e.Kind] {
+	for _, name := range inWords(e) {
 		delete(out.Fields, name)
 	}
 	return &out

@@ -120,3 +120,5 @@ func Spins(n int) (err error) {
 func Line() { panic("line") }
 
 func Skipped(a int) (fmt.Stringer, error) { return nil, fmt.Errorf("not skipped %d", a) }
+
+func BacksOff(key string, left *int64) (waits bool) { return *left > 0 }
