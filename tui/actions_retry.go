@@ -31,9 +31,9 @@ func offRetry(m *Model) text {
 	return text{}
 }
 
-// rankRetry ranks the action for a pod that waits for its next try.
+// rankRetry ranks the action for a pod that waits for its next try, or does not progress.
 func rankRetry(m *Model) int {
-	if m.control != nil && m.info.GetRetries() && m.screen().Why.Mark == life.Retrying {
+	if mark := m.screen().Why.Mark; m.control != nil && m.info.GetRetries() && (mark == life.Retrying || mark == life.Stuck) {
 		return 75
 	}
 	return 0
