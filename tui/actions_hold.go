@@ -26,11 +26,13 @@ var holdActions = []action{
 	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: words.Text("Let all pods go on", "放行所有 Pod"),
 		hint: words.Text("let all go", "全部放行"), rank: rankMany, off: offNoHolds, moves: (*Model).allHeldNames, brief: (*Model).letAllGo, do: (*Model).releaseAll},
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: words.Text("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
-		hint: words.Text("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
+		hint: words.Text("break", "断点"), rank: rankFree(72), off: offNoBreaks, do: (*Model).askBreak},
+	{id: "break.log", keys: []string{"v"}, group: groupHold, title: words.Text("Log values at the selected step, or at the line of the detail's source, without holding anybody", "在选中的步骤或详情的源代码行处记录值，不停住任何 Pod"),
+		hint: words.Text("log values", "记录值"), rank: rankFree(23), off: offNoLogs, do: (*Model).askLog},
 	{id: "break.list", keys: []string{"B"}, group: groupHold, title: words.Text("Breakpoints", "断点列表"),
 		do: intent(func(m *Model) { m.state.SetMain(screen.MainBreaks) })},
 	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: words.Text("Remove the breakpoint", "删除断点"),
-		hint: words.Text("remove", "删除"), rank: rank(80), off: offNoHolds, do: (*Model).removeBreak},
+		hint: words.Text("remove", "删除"), rank: rank(80), off: offNoBreaks, do: (*Model).removeBreak},
 }
 
 // rankFree ranks an action while the selected pod is not held.

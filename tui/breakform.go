@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,6 +31,7 @@ const (
 	fieldOn
 	fieldAction
 	fieldValue
+	fieldIf
 	fieldTimes
 	fieldCount
 )
@@ -39,6 +41,7 @@ const (
 	actHold = iota
 	actFail
 	actDelay
+	actLog
 )
 
 // breakForm is the form for a new breakpoint.
@@ -58,8 +61,9 @@ func newBreakForm(m *Model, pods, steps string) *breakForm {
 		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: ask.NewLine(pods)},
 		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes. With Delve also FUNCTION or FILE:LINE", "步骤或模式，例如 cri.*；按 Tab 补全。有 Delve 时也可写函数名或 文件:行号"), line: ask.NewLine(steps)},
 		fieldOn:     {label: words.Text("on", "时机"), of: []text{words.Text("enter", "进入时"), words.Text("exit", "返回时"), words.Text("error", "出错时")}},
-		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟")}},
+		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟"), words.Text("log values", "记录值")}},
 		fieldValue:  {label: words.Text("with", "内容"), help: words.Text("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
+		fieldIf:     {label: words.Text("if", "条件")},
 		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: ask.NewLine(strconv.Itoa(agentpb.DefaultTimes))},
 	}
 	if pods != "" {
@@ -67,6 +71,9 @@ func newBreakForm(m *Model, pods, steps string) *breakForm {
 	}
 	if steps != "" {
 		f.cursor = fieldCount
+	}
+	if m.info.GetReadOnly() {
+		f.fields[fieldAction].at = actLog
 	}
 	return f
 }
@@ -130,9 +137,13 @@ func (f *breakForm) Paste(s string) {
 	}
 }
 
+// move goes to another field, or to the buttons behind the last one.
 func (f *breakForm) move(by int) {
 	f.offers = nil
 	f.cursor = max(0, min(f.cursor+by, fieldCount))
+	if f.cursor == fieldIf && !f.logs() {
+		f.cursor += by
+	}
 }
 
 func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {
@@ -152,8 +163,8 @@ func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {
 
 // Item takes a click on a field.
 func (f *breakForm) Item(i int) (tea.Cmd, bool) {
-	if inRange(i, fieldCount) {
-		f.cursor, f.offers = i, nil
+	if shown := f.shown(); inRange(i, len(shown)) {
+		f.cursor, f.offers = shown[i], nil
 	}
 	return nil, false
 }
@@ -191,6 +202,12 @@ func (f *breakForm) completions() (out []string) {
 	switch f.cursor {
 	case fieldSteps:
 		return stepsLike(f.m.catalogue(), f.fields[fieldSteps].line.String())
+	case fieldValue:
+		return f.valuesLike(f.fields[fieldValue].line.String())
+	case fieldIf:
+		if !f.atPlace() {
+			return f.m.completeFilter(f.fields[fieldIf].line.String())
+		}
 	case fieldPods:
 		for _, r := range f.m.pods() {
 			if name := (probes.Pod{Namespace: r.Namespace, Name: r.Name}).NamespacedName(); strings.Contains(name, f.fields[fieldPods].line.String()) {
@@ -202,11 +219,12 @@ func (f *breakForm) completions() (out []string) {
 }
 
 func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
+	shown := f.shown()
 	o := &screen.Overlay{
-		Kind: screen.OverDialog, Title: f.m.text(words.Text("Breakpoint", "断点")), Cursor: f.cursor,
+		Kind: screen.OverDialog, Title: f.m.text(words.Text("Breakpoint", "断点")), Cursor: slices.Index(shown, f.cursor),
 		Buttons: []string{f.m.text(words.Text("Cancel", "取消")), f.m.text(words.Text("Add", "添加"))},
 	}
-	for i := range f.fields {
+	for _, i := range shown {
 		in := &f.fields[i]
 		value := in.line.String()
 		if in.of != nil {
@@ -221,7 +239,7 @@ func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
 		o.Items = append(o.Items, screen.Item{Text: f.m.text(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
-		o.Cursor = fieldCount + f.button
+		o.Cursor = len(shown) + f.button
 	} else if in := &f.fields[f.cursor]; in.of == nil {
 		o.Input = &screen.Input{Prompt: f.m.text(in.label), Text: in.line.String(), Cursor: in.line.Cursor(), Help: f.hint()}
 	}
@@ -236,7 +254,7 @@ func (f *breakForm) timesWords(value string) string {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
 		return value
 	}
-	if f.fields[fieldAction].at == actHold {
+	if at := f.fields[fieldAction].at; at == actHold || at == actLog {
 		return value + f.m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
 	}
 	return value + f.m.text(words.Text(" (once)", "（一次）"))
@@ -247,6 +265,9 @@ func (f *breakForm) hint() string {
 	offers := f.offers
 	if offers == nil {
 		offers = f.completions()
+	}
+	if help := f.logHelp(); help != "" && (len(offers) == 0 || f.fields[f.cursor].line.String() == "") {
+		return help
 	}
 	if len(offers) == 0 || f.fields[f.cursor].line.String() == "" {
 		return f.m.text(f.fields[f.cursor].help)

@@ -42,19 +42,22 @@ func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 
 // where returns the place of the breakpoint: steps, or a place in the kubelet's code.
 func (f *breakForm) where() (steps, place string, err error) {
-	steps = strings.TrimSpace(f.fields[fieldSteps].line.String())
+	steps = f.steps()
+	if err := f.checkRights(); err != nil {
+		return "", "", err
+	}
 	hold := f.fields[fieldAction].at == actHold
 	if isPlace(steps) {
-		if !hold || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
-			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, as it comes there", "在函数或代码行处只能在到达时停住 Pod")))
+		if !hold && !f.logs() || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
+			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, or values logged, as it comes there", "在函数或代码行处只能在到达时停住 Pod 或记录值")))
 		}
 		return "", steps, nil
 	}
 	if err := f.m.checkStep(steps); err != nil {
 		return "", "", err
 	}
-	if hold {
-		return steps, "", f.m.checkHold(steps)
+	if err := f.m.checkHold(steps); hold && err != nil {
+		return "", "", fmt.Errorf("%w%s", err, f.m.text(words.Text("; the action \"log values\" is possible there", "；可以改用动作“记录值”")))
 	}
 	return steps, "", nil
 }
@@ -80,6 +83,8 @@ func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
 			return errors.New(f.m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
 		}
 		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
+	case actLog:
+		return f.setLog(req, value)
 	default:
 		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}
 	}
