@@ -113,6 +113,7 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	default:
 		r.Action = s.lang.In(words.Text("holds", "停住"))
 	}
+	r.Counted = s.countedBy(b)
 	var refused []string
 	for _, f := range b.GetRefused() {
 		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(s.lang.In(reason.Problem(f.GetProblem()))))
