@@ -29,6 +29,8 @@ var holdActions = []action{
 		hint: words.Text("try now", "重试"), rank: rankRetry, off: offRetry, do: (*Model).retry},
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: words.Text("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
 		hint: words.Text("break", "断点"), rank: rankFree(72), off: offNoBreaks, do: (*Model).askBreak},
+	{id: "break.log", keys: []string{"v"}, group: groupHold, title: words.Text("Log values at the selected step, or at the line of the detail's source, without holding anybody", "在选中的步骤或详情的源代码行处记录值，不停住任何 Pod"),
+		hint: words.Text("log values", "记录值"), rank: rankFree(23), off: offNoLogs, do: (*Model).askLog},
 	{id: "break.list", keys: []string{"B"}, group: groupHold, title: words.Text("Breakpoints", "断点列表"),
 		do: intent(func(m *Model) { m.state.SetMain(screen.MainBreaks) })},
 	{id: "break.remove", keys: []string{"x", "delete"}, scope: inBreaks, group: groupHold, title: words.Text("Remove the breakpoint", "删除断点"),

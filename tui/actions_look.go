@@ -204,6 +204,18 @@ func (d stackDesk) Held(h *agentpb.HoldInfo) bool { return d.m.holdGoesOn(h) }
 
 func (d stackDesk) Kubelet() string { return d.m.info.GetKubeletVersion() }
 
+func (d stackDesk) Point(file string, line int) screen.Point { return d.m.state.PointAt(file, line) }
+
+func (d stackDesk) CanLog() bool { return offNoLogs(d.m) == text{} && d.m.looksInside() }
+
+func (d stackDesk) Log(place string) {
+	name := ""
+	if pod, ok := d.m.selected(); ok {
+		name = pod.NamespacedName()
+	}
+	d.m.pushLog(name, place)
+}
+
 func (d stackDesk) Refused(p *stack.Page, err error) {
 	d.m.layers = slices.DeleteFunc(d.m.layers, func(l *layered) bool { return l.Layer == p })
 	d.m.fail(err)

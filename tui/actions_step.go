@@ -61,14 +61,6 @@ func offNoHolds(m *Model) text {
 	return words.Text("the agent is read-only: it holds no pod for anybody", "代理是只读的：不为任何人停住 Pod")
 }
 
-// offNoBreaks returns why no breakpoint can be set or removed. A read-only agent knows those that log.
-func offNoBreaks(m *Model) text {
-	if m.info.GetLogs() {
-		return offNoAgent(m)
-	}
-	return offNoHolds(m)
-}
-
 func offNotHeld(m *Model) text {
 	if why := offNoHolds(m); why != (text{}) {
 		return why

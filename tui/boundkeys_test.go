@@ -71,6 +71,7 @@ var ofNoAction = []string{
 	"name a step; Tab completes", "请输入步骤名；按 Tab 补全",
 	"there is no step %q; Tab completes", "没有步骤 %q；按 Tab 补全",
 	"a step or a pattern, such as cri.*; Tab completes. With Delve also FUNCTION or FILE:LINE", "步骤或模式，例如 cri.*；按 Tab 补全。有 Delve 时也可写函数名或 文件:行号",
+	"%s has no value %q; Tab completes", "%s 没有值 %q；按 Tab 补全",
 	"keys: %s: %q is not a key; write it like s, S, ctrl+s, f2, enter", "keys：%s：%q 不是按键；请写成 s、S、ctrl+s、f2、enter 这样",
 }
 

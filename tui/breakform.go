@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -35,10 +36,17 @@ const (
 	fieldCount
 )
 
+// What a breakpoint can do, in the order of fieldAction's words.
+const (
+	actHold = iota
+	actFail
+	actDelay
+	actLog
+)
+
 // breakForm is the form for a new breakpoint.
 type breakForm struct {
 	m      *Model
-	acts   []breakAction
 	fields [fieldCount]field
 	cursor int // a field, or fieldCount for the buttons
 	button int
@@ -48,24 +56,24 @@ type breakForm struct {
 }
 
 func newBreakForm(m *Model, pods, steps string) *breakForm {
-	f := &breakForm{m: m, button: 1, acts: m.breakActions()}
+	f := &breakForm{m: m, button: 1}
 	f.fields = [fieldCount]field{
 		fieldPods:   {label: words.Text("pods", "Pod"), help: words.Text("a name or a pattern, such as default/web or */db-*; also pods to come", "名称或模式，例如 default/web 或 */db-*；也适用于将来的 Pod"), line: ask.NewLine(pods)},
 		fieldSteps:  {label: words.Text("step", "步骤"), help: words.Text("a step or a pattern, such as cri.*; Tab completes. With Delve also FUNCTION or FILE:LINE", "步骤或模式，例如 cri.*；按 Tab 补全。有 Delve 时也可写函数名或 文件:行号"), line: ask.NewLine(steps)},
 		fieldOn:     {label: words.Text("on", "时机"), of: []text{words.Text("enter", "进入时"), words.Text("exit", "返回时"), words.Text("error", "出错时")}},
-		fieldAction: {label: words.Text("action", "动作")},
-		fieldValue:  {label: words.Text("with", "内容")},
-		fieldIf:     {label: words.Text("if", "条件"), help: words.Text("log only then: a filter, such as slow>2s; at a place of the code an expression; empty: always", "只在此时记录：过滤条件，例如 slow>2s；在代码位置写表达式；空：总是")},
-		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: every time, a fault once", "对所有 Pod 共生效几次；0：每次都生效，故障只一次"), line: ask.NewLine(strconv.Itoa(agentpb.DefaultTimes))},
-	}
-	for i := range f.acts {
-		f.fields[fieldAction].of = append(f.fields[fieldAction].of, f.acts[i].name)
+		fieldAction: {label: words.Text("action", "动作"), of: []text{words.Text("hold the pod", "停住 Pod"), words.Text("fail with an error", "返回错误"), words.Text("delay", "延迟"), words.Text("log values", "记录值")}},
+		fieldValue:  {label: words.Text("with", "内容"), help: words.Text("for fail: the error; for delay: how long, such as 2s", "返回错误时：错误信息；延迟时：时长，例如 2s")},
+		fieldIf:     {label: words.Text("if", "条件")},
+		fieldTimes:  {label: words.Text("times", "次数"), help: words.Text("how often, over all pods; 0: a hold every time, a fault once", "对所有 Pod 共生效几次；0：停住每次都生效，故障只一次"), line: ask.NewLine(strconv.Itoa(agentpb.DefaultTimes))},
 	}
 	if pods != "" {
 		f.cursor = fieldSteps
 	}
 	if steps != "" {
 		f.cursor = fieldCount
+	}
+	if m.info.GetReadOnly() {
+		f.fields[fieldAction].at = actLog
 	}
 	return f
 }
@@ -129,36 +137,13 @@ func (f *breakForm) Paste(s string) {
 	}
 }
 
-// move goes to the next field that is shown, or to the buttons.
+// move goes to another field, or to the buttons behind the last one.
 func (f *breakForm) move(by int) {
 	f.offers = nil
-	for {
-		f.cursor = max(0, min(f.cursor+by, fieldCount))
-		if f.cursor == fieldCount || f.shows(f.cursor) {
-			return
-		}
+	f.cursor = max(0, min(f.cursor+by, fieldCount))
+	if f.cursor == fieldIf && !f.logs() {
+		f.cursor += by
 	}
-}
-
-// shows reports whether a field is shown: only the one that the action makes use of.
-func (f *breakForm) shows(i int) bool {
-	switch i {
-	case fieldValue:
-		return f.act().value != (text{})
-	case fieldIf:
-		return f.act().filtered
-	}
-	return true
-}
-
-// shown returns the fields that are shown.
-func (f *breakForm) shown() (out []int) {
-	for i := range f.fields {
-		if f.shows(i) {
-			out = append(out, i)
-		}
-	}
-	return out
 }
 
 func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {
@@ -217,37 +202,44 @@ func (f *breakForm) completions() (out []string) {
 	switch f.cursor {
 	case fieldSteps:
 		return stepsLike(f.m.catalogue(), f.fields[fieldSteps].line.String())
+	case fieldValue:
+		return f.valuesLike(f.fields[fieldValue].line.String())
+	case fieldIf:
+		if !f.atPlace() {
+			return f.m.completeFilter(f.fields[fieldIf].line.String())
+		}
 	case fieldPods:
 		for _, r := range f.m.pods() {
 			if name := (probes.Pod{Namespace: r.Namespace, Name: r.Name}).NamespacedName(); strings.Contains(name, f.fields[fieldPods].line.String()) {
 				out = append(out, name)
 			}
 		}
-	case fieldValue:
-		if f.act().completes != nil {
-			return f.act().completes(f, f.fields[fieldValue].line.String())
-		}
-	case fieldIf:
-		if !isPlace(strings.TrimSpace(f.fields[fieldSteps].line.String())) {
-			return f.m.completeFilter(f.fields[fieldIf].line.String())
-		}
 	}
 	return out
 }
 
 func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
+	shown := f.shown()
 	o := &screen.Overlay{
-		Kind: screen.OverDialog, Title: f.m.text(words.Text("Breakpoint", "断点")),
+		Kind: screen.OverDialog, Title: f.m.text(words.Text("Breakpoint", "断点")), Cursor: slices.Index(shown, f.cursor),
 		Buttons: []string{f.m.text(words.Text("Cancel", "取消")), f.m.text(words.Text("Add", "添加"))},
 	}
-	for _, i := range f.shown() {
-		if i == f.cursor {
-			o.Cursor = len(o.Items)
+	for _, i := range shown {
+		in := &f.fields[i]
+		value := in.line.String()
+		if in.of != nil {
+			value = "‹ " + f.m.text(in.of[in.at]) + " ›"
+			if f.m.opts.ASCII {
+				value = "< " + f.m.text(in.of[in.at]) + " >"
+			}
 		}
-		o.Items = append(o.Items, screen.Item{Text: f.m.text(f.fields[i].label) + ": " + f.words(i)})
+		if i == fieldTimes {
+			value = f.timesWords(value)
+		}
+		o.Items = append(o.Items, screen.Item{Text: f.m.text(in.label) + ": " + value})
 	}
 	if f.cursor == fieldCount {
-		o.Cursor = len(o.Items) + f.button
+		o.Cursor = len(shown) + f.button
 	} else if in := &f.fields[f.cursor]; in.of == nil {
 		o.Input = &screen.Input{Prompt: f.m.text(in.label), Text: in.line.String(), Cursor: in.line.Cursor(), Help: f.hint()}
 	}
@@ -257,30 +249,15 @@ func (f *breakForm) Overlay(*view.Styles) *screen.Overlay {
 	return o
 }
 
-// words returns what a field has.
-func (f *breakForm) words(i int) string {
-	in := &f.fields[i]
-	value := in.line.String()
-	switch {
-	case in.of != nil && f.m.opts.ASCII:
-		return "< " + f.m.text(in.of[in.at]) + " >"
-	case in.of != nil:
-		return "‹ " + f.m.text(in.of[in.at]) + " ›"
-	case i == fieldTimes:
-		return f.timesWords(value)
-	}
-	return value
-}
-
 // timesWords returns what a number of times means.
 func (f *breakForm) timesWords(value string) string {
 	if n, err := strconv.Atoi(strings.TrimSpace(value)); err != nil || n != 0 {
 		return value
 	}
-	if f.act().fault {
-		return value + f.m.text(words.Text(" (once)", "（一次）"))
+	if at := f.fields[fieldAction].at; at == actHold || at == actLog {
+		return value + f.m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
 	}
-	return value + f.m.text(words.Text(" (every time, every pod)", "（每次，每个 Pod）"))
+	return value + f.m.text(words.Text(" (once)", "（一次）"))
 }
 
 // hint says what to type: it lists completions, or gives an example.
@@ -289,10 +266,10 @@ func (f *breakForm) hint() string {
 	if offers == nil {
 		offers = f.completions()
 	}
+	if help := f.logHelp(); help != "" && (len(offers) == 0 || f.fields[f.cursor].line.String() == "") {
+		return help
+	}
 	if len(offers) == 0 || f.fields[f.cursor].line.String() == "" {
-		if f.cursor == fieldValue {
-			return f.m.text(f.act().value)
-		}
 		return f.m.text(f.fields[f.cursor].help)
 	}
 	return ask.Offers(offers)

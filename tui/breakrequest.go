@@ -9,8 +9,10 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
@@ -35,23 +37,27 @@ func (f *breakForm) request() (*agentpb.AddBreakpointRequest, error) {
 	req := &agentpb.AddBreakpointRequest{
 		Pods: pods, Step: steps, At: place, On: agentpb.On(f.fields[fieldOn].at), Times: uint32(times),
 	}
-	return req, f.act().set(f, req)
+	return req, f.setAction(req)
 }
 
 // where returns the place of the breakpoint: steps, or a place in the kubelet's code.
 func (f *breakForm) where() (steps, place string, err error) {
-	steps = strings.TrimSpace(f.fields[fieldSteps].line.String())
+	steps = f.steps()
+	if err := f.checkRights(); err != nil {
+		return "", "", err
+	}
+	hold := f.fields[fieldAction].at == actHold
 	if isPlace(steps) {
-		if !f.act().atPlaces || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
-			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, or its values logged, as it comes there", "在函数或代码行处只能在到达时停住 Pod 或记录它的值")))
+		if !hold && !f.logs() || agentpb.On(f.fields[fieldOn].at) != agentpb.On_ON_ENTER {
+			return "", "", errors.New(f.m.text(words.Text("at a function or a line a pod can only be held, or values logged, as it comes there", "在函数或代码行处只能在到达时停住 Pod 或记录值")))
 		}
 		return "", steps, nil
 	}
 	if err := f.m.checkStep(steps); err != nil {
 		return "", "", err
 	}
-	if f.act().holds {
-		return steps, "", f.m.checkHold(steps)
+	if err := f.m.checkHold(steps); hold && err != nil {
+		return "", "", fmt.Errorf("%w%s", err, f.m.text(words.Text("; the action \"log values\" is possible there", "；可以改用动作“记录值”")))
 	}
 	return steps, "", nil
 }
@@ -62,6 +68,28 @@ var line = regexp.MustCompile(`:[0-9]+$`)
 // isPlace reports whether a text is a place in the kubelet's code, in Delve's syntax: a
 // function with its package or its receiver, or a line. No step has such a name.
 func isPlace(text string) bool { return strings.ContainsAny(text, "/(") || line.MatchString(text) }
+
+func (f *breakForm) setAction(req *agentpb.AddBreakpointRequest) error {
+	value := strings.TrimSpace(f.fields[fieldValue].line.String())
+	switch f.fields[fieldAction].at {
+	case actFail:
+		if value == "" {
+			return errors.New(f.m.text(words.Text("give the error with which the step fails", "请输入要返回的错误信息")))
+		}
+		req.Action = &agentpb.AddBreakpointRequest_Fail{Fail: value}
+	case actDelay:
+		d, err := time.ParseDuration(value)
+		if err != nil || d <= 0 {
+			return errors.New(f.m.text(words.Text("give a duration, such as 2s", "请输入时长，例如 2s")))
+		}
+		req.Action = &agentpb.AddBreakpointRequest_Delay{Delay: durationpb.New(d)}
+	case actLog:
+		return f.setLog(req, value)
+	default:
+		req.Action = &agentpb.AddBreakpointRequest_Hold{Hold: &agentpb.HoldAction{}}
+	}
+	return nil
+}
 
 // addBreak sets a breakpoint. It asks first if a hold there would stop the whole node.
 func (m *Model) addBreak(req *agentpb.AddBreakpointRequest) tea.Cmd {

@@ -110,6 +110,13 @@ func (w *world) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.Hold
 	return w.held(0, "sync.pod"), nil
 }
 
+func (w *world) Retry(ctx context.Context, r *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
+	if err := errors.Join(w.call("retry %s", r.Pods.Name), ctx.Err()); err != nil {
+		return nil, err
+	}
+	return &agentpb.RetryResponse{Pod: &agentpb.Pod{Name: r.Pods.Name}, Over: true}, nil
+}
+
 func (w *world) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	if err := errors.Join(w.call("step %s %s", r.Mode, r.Until), ctx.Err()); err != nil {
 		return nil, err

@@ -170,7 +170,7 @@ func TestOfferedOnce(t *testing.T) {
 func TestTimesByDefault(t *testing.T) {
 	d := started(t)
 	d.press("b").sees("0 (every time, every pod)").write("cri.RunPodSandbox")
-	d.press("down", "down", "left").sees("0 (once)").press("right", "down", "down", "down", "enter")
+	d.press("down", "down", "right").sees("0 (once)").press("left", "down", "down", "down", "enter")
 	if len(d.w.points) != 1 || d.w.points[0].Spec.Times != agentpb.DefaultTimes {
 		t.Errorf("%v", d.w.points)
 	}

@@ -335,40 +335,11 @@ func TestBreakpointAtPlace(t *testing.T) {
 	}
 	d := started(t)
 	d.press("b").write("kubelet.go:1900")
-	d.press("down", "down", "left", "down", "down", "down", "enter").sees("a pod can only be held").called()
+	d.press("down", "down", "right", "down", "down", "down", "enter").sees("a pod can only be held").called()
 	for i := range d.m.catalogue().Steps {
 		if name := d.m.catalogue().Steps[i].Name; isPlace(name) {
 			t.Errorf("the step %s is taken for a place", name)
 		}
-	}
-}
-
-// TestBreakpointThatLogs: the form has the fields of a log, completes names of values, and sends them.
-func TestBreakpointThatLogs(t *testing.T) {
-	d := started(t)
-	d.press("b").write("cri.PullImage").press("down", "right", "down").sees("‹ hold the pod ›")
-	d.press("right").sees("‹ log values ›", "with", "if")
-	d.press("down").write("ima").press("tab").write(",to").press("tab").sees("image,took")
-	d.press("down").write("slow>x").press("down", "down", "enter").sees(`if "slow>x"`).called()
-	d.press("up", "up", "backspace").write("1s").press("down", "down", "enter")
-	d.called("break default/web cri.PullImage")
-	log := d.w.points[0].Spec.GetLog()
-	if !slices.Equal(log.GetFields(), []string{"image", "took"}) || log.GetFilter() != "slow>1s" {
-		t.Errorf("the log is %v", log)
-	}
-	d.poll()
-	d.press("B").sees("logs image, took if")
-}
-
-// TestBreakpointOfReadOnlyAgent: an agent that holds nobody still logs.
-func TestBreakpointOfReadOnlyAgent(t *testing.T) {
-	d := started(t)
-	d.w.info.ReadOnly, d.w.info.Logs = true, true
-	d.m.info = d.w.info
-	d.press("b").write("cri.PullImage").press("down", "down").sees("‹ log values ›").press("right").sees("‹ log values ›")
-	d.press("down", "down", "down", "down", "enter").called("break default/web cri.PullImage")
-	if d.w.points[0].Spec.GetLog() == nil {
-		t.Errorf("the breakpoint is %v", d.w.points[0].Spec)
 	}
 }
 

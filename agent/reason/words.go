@@ -89,8 +89,8 @@ func Released(fields map[string]any) probes.Text {
 	return Reason(code)
 }
 
-// logged returns the values of a NOTE event of a log, by their names.
-func logged(fields map[string]any) string {
+// Logged returns the values of a NOTE event of a log, by their names.
+func Logged(fields map[string]any) string {
 	var out []string
 	for _, name := range slices.Sorted(maps.Keys(fields)) {
 		if name != "note" && name != "breakpoint" {
@@ -152,7 +152,7 @@ func Note(fields map[string]any) probes.Text {
 		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])
 	}
 	if fields["note"] == agentpb.NoteLog {
-		return words.With(text("breakpoint %v: %s", "断点 %v：%s"), fields["breakpoint"], logged(fields))
+		return words.With(text("breakpoint %v: %s", "断点 %v：%s"), fields["breakpoint"], Logged(fields))
 	}
 	s, _ := fields["text"].(string)
 	return words.Same(s)

@@ -28,6 +28,8 @@ type BreakRow struct {
 	Action  string
 	Hits    uint32
 	Expires time.Duration
+	// Counted says how often a log has logged, and how often there was no room; empty: nothing is to be said.
+	Counted string
 	// Refused says where the breakpoint cannot act, and why.
 	Refused string
 }

@@ -17,11 +17,16 @@ type Detail struct {
 	Source []string
 	First  int
 	Mark   int
+	// Points are the breakpoints at lines of Source, by their numbers.
+	Points map[int]Point
 	// Either are the numbers of the lines from which the step may have been called, if it is not known which; Mark
 	// is then -1.
 	Either []int
 	// Args and Results are the step's values in the kubelet's words.
 	Args, Results []Value
+	// Logs are the last values that breakpoints have logged of the step, the newest first, under the time and the
+	// breakpoint's number.
+	Logs []Value
 	// Logged are the lines that the kubelet's log has of the step: each message, under the -v that it takes.
 	Logged []Value
 	// Request and Response are a CRI call's, as lines of YAML.
@@ -48,7 +53,7 @@ type Detail struct {
 func (d *Detail) Lines() int {
 	const usualWidth = 60
 	n := 8 + len(d.Text)/usualWidth + len(d.Held)/usualWidth + len(d.Hold)/usualWidth + len(d.Error)/usualWidth + len(d.Source) + len(d.Request) + len(d.Response)
-	all := [][]Value{d.Args, d.Results, d.Logged}
+	all := [][]Value{d.Args, d.Results, d.Logs, d.Logged}
 	for i := range d.Sights {
 		n++
 		all = append(all, d.Sights[i].Values)
@@ -69,6 +74,14 @@ type Sight struct {
 	Error string
 	// Values are the values in which the sight differs from the first one.
 	Values []Value
+}
+
+// Point says what breakpoints do at a step or at a line of the source.
+type Point struct {
+	// Acts: one holds pods there, makes them fail or wait, or keeps the stack. Logs: one logs values.
+	Acts, Logs bool
+	// Last are the last values that were logged there of the selected pod, with their time; empty: none.
+	Last string
 }
 
 // Value is a named value.

@@ -9,6 +9,8 @@ type Stack struct {
 	// Frames are the functions under way, the innermost first. Frame is the chosen one.
 	Frames []StackFrame
 	Frame  int
+	// Logs: a log can be set at the line of the chosen frame.
+	Logs bool
 	// Steps: the pod can be stepped by line. Goroutines is how many goroutines the pod has.
 	Steps      bool
 	Goroutines int
@@ -27,4 +29,7 @@ type StackValue struct {
 	// Number is the number of a source line. Here: the function is at that line.
 	Number int
 	Here   bool
+	// Point says what breakpoints do at that line. Its last values are a line of their own, with Logged set.
+	Point  Point
+	Logged bool
 }

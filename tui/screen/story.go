@@ -98,6 +98,8 @@ type Row struct {
 	Hidden int
 	// Cursor is set on the selected row.
 	Cursor bool
+	// Point says what breakpoints do at the step.
+	Point Point
 	// Marked: a person has set a bookmark at it.
 	Marked bool
 	// Span is the call that the row stands for, and Event the position of its first event. They are zero and -1 if

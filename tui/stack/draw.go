@@ -22,6 +22,7 @@ var Title = words.Text("Stack and variables", "调用栈与变量")
 func (p *Page) Overlay(st *view.Styles) *screen.Overlay {
 	s := &screen.Stack{Lines: []string{p.headline()}, Error: p.refusal(), Frame: p.frame, Values: p.values(st)}
 	s.Steps, s.Goroutines = p.desk.Held(p.hold), len(p.known.GetGoroutines())
+	s.Logs = p.known != nil && p.desk.CanLog()
 	for _, f := range p.known.GetFrames() {
 		s.Frames = append(s.Frames, screen.StackFrame{Function: short(words.Clean(f.GetFunction())), Place: place(f)})
 	}
@@ -137,7 +138,11 @@ func sourceAround(d Desk, function, file string, line int) (out []screen.StackVa
 	from, to := max(0, line-e.Line-around), min(len(e.Lines), line-e.Line+around+1)
 	for i, text := range wording.Lines(strings.Join(e.Lines[from:to], "\n")) {
 		number := e.Line + from + i
-		out = append(out, screen.StackValue{Text: text, Number: number, Here: number == line})
+		point := d.Point(e.File, number)
+		out = append(out, screen.StackValue{Text: text, Number: number, Here: number == line, Point: point})
+		if point.Last != "" {
+			out = append(out, screen.StackValue{Text: point.Last, Logged: true})
+		}
 	}
 	return out
 }
@@ -147,6 +152,17 @@ func sourceAround(d Desk, function, file string, line int) (out []screen.StackVa
 func short(function string) string {
 	name, _, _ := strings.Cut(function, "[")
 	return function[strings.LastIndexByte(name, '/')+1:]
+}
+
+// sourcePath returns a file's path in the kubelet's source. Before it, a path has the directory of the build, or a module with
+// its version.
+func sourcePath(file string) string {
+	for _, root := range []string{"/k8s.io/kubernetes/", "pkg/kubelet/"} {
+		if i := strings.LastIndex(file, root); i >= 0 {
+			return words.Clean(strings.TrimPrefix(file[i:], "/k8s.io/kubernetes/"))
+		}
+	}
+	return path.Base(words.Clean(file))
 }
 
 // place returns the source line at which a function is under way; empty if unknown.

@@ -5,6 +5,7 @@ package stack
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
+	"github.com/podstep/podstep/tui/screen"
 	"github.com/podstep/podstep/tui/session"
 )
 
@@ -27,6 +29,11 @@ type Desk interface {
 	Held(h *agentpb.HoldInfo) bool
 	// Kubelet returns the version of the kubelet.
 	Kubelet() string
+	// Point says what breakpoints do at a line of a file.
+	Point(file string, line int) screen.Point
+	// CanLog reports whether values can be logged at lines of the code. Log asks what to log at such a place.
+	CanLog() bool
+	Log(place string)
 	// Refused takes away a page that has nothing to show, and shows why.
 	Refused(p *Page, err error)
 }
@@ -231,6 +238,8 @@ func (p *Page) Key(k tea.KeyPressMsg) (tea.Cmd, bool) {
 		return p.step(agentpb.StepMode_LINE_OUT), false
 	case "tab":
 		return p.nextGoroutine(), false
+	case "v":
+		p.logHere()
 	case "esc", "q", "h", "left", "V":
 		p.leave()
 		return nil, true
@@ -262,6 +271,13 @@ func (p *Page) typeExpression() {
 		}
 		return p.ask(question{frame: p.frame, expression: expression, goroutine: p.goroutine}), nil
 	})
+}
+
+// logHere asks what to log at the line of the chosen frame.
+func (p *Page) logHere() {
+	if frames := p.known.GetFrames(); p.frame < len(frames) && frames[p.frame].GetFile() != "" && p.desk.CanLog() {
+		p.desk.Log(fmt.Sprintf("%s:%d", sourcePath(frames[p.frame].GetFile()), frames[p.frame].GetLine()))
+	}
 }
 
 // knows reports whether the answer for the chosen frame has come.

@@ -31,11 +31,20 @@ type debugged struct {
 	ended   bool // the hold
 	refused error
 	stepped []string
-	others  int // goroutines of the pod besides the one that is held
+	logged  []string // places at which values are to be logged
+	others  int      // goroutines of the pod besides the one that is held
 }
 
-func (d *debugged) Text(t probes.Text) string      { return d.lang.In(t) }
-func (d *debugged) Held(*agentpb.HoldInfo) bool    { return !d.ended }
+func (d *debugged) Text(t probes.Text) string   { return d.lang.In(t) }
+func (d *debugged) Held(*agentpb.HoldInfo) bool { return !d.ended }
+func (d *debugged) CanLog() bool                { return true }
+func (d *debugged) Log(place string)            { d.logged = append(d.logged, place) }
+func (d *debugged) Point(_ string, line int) screen.Point {
+	if line == 2189 {
+		return screen.Point{Logs: true, Last: "attempt=7"}
+	}
+	return screen.Point{}
+}
 func (d *debugged) Kubelet() string                { return "v1.36.3" }
 func (d *debugged) Refused(_ *Page, refused error) { d.refused = refused }
 
@@ -338,5 +347,22 @@ func TestShort(t *testing.T) {
 		if got := short(name); got != want {
 			t.Errorf("short(%q) = %q, want %q", name, got, want)
 		}
+	}
+}
+
+// TestLogAtLine: v asks what to log at the line of the chosen frame, and the last values stand below a line with a log.
+func TestLogAtLine(t *testing.T) {
+	d := &debugged{}
+	p, cmd := d.open(t)
+	answer(cmd)
+	p.known.Frames[0] = &agentpb.StackFrame{Function: syncPod, File: "/go/pkg/mod/k8s.io/kubernetes@v1.36.3/pkg/kubelet/kubelet.go", Line: 2189}
+	p.Key(tea.KeyPressMsg{Code: 'v', Text: "v"})
+	if !slices.Equal(d.logged, []string{"pkg/kubelet/kubelet.go:2189"}) {
+		t.Errorf("asked for logs at %q", d.logged)
+	}
+	values := p.Overlay(view.NewStyles(view.Options{Width: 100, Height: 40})).Stack.Values
+	at := slices.IndexFunc(values, func(v screen.StackValue) bool { return v.Number == 2189 })
+	if at < 0 || !values[at].Point.Logs || !values[at+1].Logged || values[at+1].Text != "attempt=7" {
+		t.Errorf("the values are %v", values)
 	}
 }

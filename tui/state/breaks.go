@@ -113,9 +113,7 @@ func (s *State) breakpoint(b *agentpb.Breakpoint) screen.BreakRow {
 	default:
 		r.Action = s.lang.In(words.Text("holds", "停住"))
 	}
-	if n := b.GetMissed(); n > 0 {
-		r.Action += s.lang.Inf(words.Text(", %d left out", "，略过 %d 次"), n)
-	}
+	r.Counted = s.countedBy(b)
 	var refused []string
 	for _, f := range b.GetRefused() {
 		refused = append(refused, words.Clean(f.GetStep())+": "+words.OneLine(s.lang.In(reason.Problem(f.GetProblem()))))

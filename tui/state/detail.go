@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/wording"
 	"github.com/podstep/podstep/probes"
@@ -38,6 +39,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	if c.Span == nil {
 		d.Missing = s.missing(id, v, nil)
 		s.sourceOf(st, none, d)
+		s.pointsOf(id, v, d)
 		return d
 	}
 	if c.Known {
@@ -50,6 +52,7 @@ func (s *State) detail(n *line, v *view) *screen.Detail {
 	s.values(&c, d)
 	s.evidence(&c, ref, v, d)
 	s.sourceOf(st, ref, d)
+	s.pointsOf(id, v, d)
 	return d
 }
 
@@ -138,6 +141,9 @@ func (s *State) noteDetail(n *line, v *view, d *screen.Detail) {
 		s.aboutStep(id, v, d)
 	}
 	d.Title, _ = wording.Event(s.lang, &e)
+	if e.Fields["note"] == agentpb.NoteLog { // the values stand below
+		d.Title = s.lang.Inf(words.Text("logged by breakpoint %v", "断点 %v 的记录"), e.Fields["breakpoint"])
+	}
 	d.Began, d.Error = e.Time, words.Clean(e.Error)
 	d.Took = max(0, time.Duration(e.DurationNs))
 	d.Args = valuesOf(nil, e.Fields)

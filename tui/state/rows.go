@@ -46,6 +46,9 @@ func (s *State) row(p *pod, n *line, v *view) screen.Row {
 	default:
 		s.callRow(p, n, v, &r)
 	}
+	if r.Step != "" && n.key.kind != keyNote {
+		r.Point = s.pointAtStep(p, r.Step)
+	}
 	return r
 }
 

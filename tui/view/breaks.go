@@ -31,7 +31,8 @@ func breakColumns(w int) []column {
 	return []column{number, steps, does}
 }
 
-// breaks draws the table of breakpoints. If a breakpoint cannot act somewhere, a line below it says so.
+// breaks draws the table of breakpoints. Lines below a breakpoint say how much it has logged, and where it
+// cannot act.
 func (f *frame) breaks(r Rect) {
 	b := f.s.Breaks()
 	count := ""
@@ -58,10 +59,14 @@ func (f *frame) breaks(r Rect) {
 }
 
 func breakLines(b *screen.BreakRow) int {
-	if b.Refused != "" {
-		return 2
+	n := 1
+	if b.Counted != "" {
+		n++
 	}
-	return 1
+	if b.Refused != "" {
+		n++
+	}
+	return n
 }
 
 // breaksFrom returns the first breakpoint to draw so that the selected one is seen.
@@ -90,8 +95,13 @@ func (f *frame) breakpoint(r Rect, cols []column, b *screen.BreakRow, selected b
 		texts[i] = breakCell(c, b)
 	}
 	f.cells(r.line(0).inset(1, 0, 1, 0), cols, texts, 0, ground)
-	if b.Refused != "" && r.H > 1 {
-		line := r.line(1).inset(6, 0, 1, 0)
+	below := 1
+	if b.Counted != "" && r.H > below {
+		f.put(r.line(below).inset(6, 0, 1, 0), b.Counted, inkMuted.on(ground))
+		below++
+	}
+	if b.Refused != "" && r.H > below {
+		line := r.line(below).inset(6, 0, 1, 0)
 		x := f.put(line, f.m.stuck+" ", inkWarn.on(ground))
 		f.put(restFrom(line, x), b.Refused, inkWarn.on(ground))
 	}

@@ -111,6 +111,7 @@ func (f *frame) detailLines(d *screen.Detail, w, h int) []rich {
 	}
 	part(f.valueLines(wordArguments, d.Args, w))
 	part(f.valueLines(wordResults, d.Results, w))
+	part(f.valueLines(wordLastLogged, d.Logs, w))
 	part(f.sightLines(d, w))
 	if !tight {
 		call()
@@ -151,10 +152,28 @@ func (f *frame) sourceLines(d *screen.Detail, w, most int) []rich {
 		case slices.Contains(d.Either, d.First+i):
 			head, headInk = "? ", inkCurrent
 		}
-		line := rich{{fmt.Sprintf("%s%*d  ", head, number, d.First+i), headInk}}
-		lines = append(lines, append(line, goLine(strings.TrimPrefix(d.Source[i], margin), k)...))
+		p := d.Points[d.First+i]
+		line := append(f.lineHead(head, fmt.Sprintf("%*d", number, d.First+i), p, headInk), goLine(strings.TrimPrefix(d.Source[i], margin), k)...)
+		lines = append(lines, line)
+		if p.Last != "" {
+			lines = append(lines, rich{{strings.Repeat(" ", number+2) + f.m.logs + " ", inkAccent}, {p.Last, inkField}})
+		}
 	}
 	return lines
+}
+
+// lineHead returns what stands before a line of the source: a sign, the line's number, and the signs of the breakpoints
+// there.
+func (f *frame) lineHead(sign, number string, p screen.Point, k ink) rich {
+	head := rich{{sign, k}}
+	if p.Acts {
+		head = rich{{strings.TrimSuffix(sign, " "), k}, {f.m.acts, inkHeld}}
+	}
+	head = append(head, span{number, k})
+	if p.Logs {
+		return append(head, span{f.m.logs + " ", inkAccent})
+	}
+	return append(head, span{"  ", k})
 }
 
 // indentation returns the white space with which all lines begin that have text.

@@ -91,7 +91,8 @@ func stackOf() *screen.Screen {
 	values := []screen.StackValue{
 		{Heading: true, Text: "source - pkg/kubelet/kuberuntime/kuberuntime_sandbox.go"},
 		{Text: "    }", Number: 71},
-		{Text: "    podSandBoxID, err := m.runtimeService.RunPodSandbox(ctx, podSandboxConfig, runtimeHandler)", Number: 72, Here: true},
+		{Text: "    podSandBoxID, err := m.runtimeService.RunPodSandbox(ctx, podSandboxConfig, runtimeHandler)", Number: 72, Here: true, Point: screen.Point{Acts: true, Logs: true}},
+		{Text: "09:12:07.401  attempt=0, podSandboxConfig.Metadata.Name=web", Logged: true},
 		{Text: "    if err != nil {", Number: 73},
 		{Heading: true, Text: "arguments"},
 		{Name: "m", Text: "*k8s.io/kubernetes/pkg/kubelet/kuberuntime.kubeGenericRuntimeManager {runtimeName: \"containerd\", recorder: k8s.io/client-go/tools/record.EventRecorderLogger(...)}"},
@@ -105,7 +106,7 @@ func stackOf() *screen.Screen {
 	}
 	s.Over = &screen.Overlay{Kind: screen.OverStack, Title: "Stack and variables - default/web", Armed: true, Stack: &screen.Stack{
 		Lines:  []string{"held at cri.RunPodSandbox - the kubelet stood still for 12 ms for this"},
-		Frames: frames, Frame: 2, Values: values, Top: 1, Steps: true, Goroutines: 2,
+		Frames: frames, Frame: 2, Values: values, Top: 1, Steps: true, Goroutines: 2, Logs: true,
 	}}
 	s.Hints = nil
 	return s

@@ -26,6 +26,7 @@ var fixtures = []fixture{
 	{"timeline", timelineOf},
 	{"events", eventsOf},
 	{"breaks", breaksOf},
+	{"logs", logsOf},
 	{"causes", causesOf},
 	{"durations", durationsOf},
 	{"palette", paletteOf},
@@ -263,7 +264,31 @@ func breaksOf() *screen.Screen {
 		{ID: 1, Pods: "default/web", Steps: "cri.runpodsandbox", When: "enter", Action: "hold", Hits: 1},
 		{ID: 2, Pods: "shop/*", Steps: "image.*", When: "error", Action: "hold", Expires: 312 * time.Second, Refused: "image.pull is serial here: a hold would stop the pulls of every pod"},
 		{ID: 3, Pods: "*/cart-*", Steps: "image.pull", When: "slower than 2s", Action: "fail: registry unavailable", Hits: 12},
+		{ID: 4, Pods: "*", Steps: "cri.pullimage", When: "exit", Action: "logs image, took if slow>2s", Hits: 1204, Counted: "logged 1204, dropped 17: too many came in a second"},
 	}}
+	return s
+}
+
+// logsOf has a story with breakpoints that hold and that log, and the detail of a step with both.
+func logsOf() *screen.Screen {
+	s := held()
+	for i := range s.Story().Rows {
+		switch r := &s.Story().Rows[i]; r.Label {
+		case "volumes":
+			r.Point.Logs = true
+		case "runtime":
+			r.Point.Acts = true
+		case "sandbox":
+			r.Point = screen.Point{Acts: true, Logs: true}
+		}
+	}
+	d := s.Detail
+	d.Request, d.Points = nil, map[int]screen.Point{
+		75: {Acts: true},
+		77: {Logs: true},
+		78: {Acts: true, Logs: true, Last: "09:12:07.401  attempt=0, config={\"metadata\":{\"name\":\"web\",\"namespace\":\"default\",\"uid\":\"6a8872fd-3b1e-4f3a-9e53-0c1f6f2a71e0\"}}"},
+	}
+	d.Logs = []screen.Value{{Name: "09:12:07.401 #4", Text: "attempt=0, handler="}, {Name: "09:11:07.002 #4", Text: "attempt=1, handler=kata"}}
 	return s
 }
 

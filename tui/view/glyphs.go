@@ -27,7 +27,7 @@ type marks struct {
 	cornerTL, cornerTR, cornerBL, cornerBR                   string
 	thumb, knob, played                                      string
 	crumb, ellipsis, pointer, times, down, dot, critical     string
-	request, answer, picked, bookmark                        string
+	request, answer, picked, bookmark, acts, logs            string
 	grid, now, barEnd, barHalf, barPlain, barBusy, barNo     string
 	barSlow, barFast                                         string // of two bars beside each other
 	// heat are the levels of a heat line, the lowest first.
@@ -46,7 +46,7 @@ var glyphSets = [...]marks{
 		cornerTL: "╭", cornerTR: "╮", cornerBL: "╰", cornerBR: "╯",
 		thumb: "┃", knob: "●", played: "━",
 		crumb: "›", ellipsis: "…", pointer: "▸", times: "×", down: "↓", dot: "·", critical: "◆",
-		request: "→", answer: "←", picked: "▣", bookmark: "§",
+		request: "→", answer: "←", picked: "▣", bookmark: "§", acts: "●", logs: "≡",
 		grid: "┊", now: "│", barEnd: "►", barHalf: "▐", barPlain: "█", barBusy: "█", barNo: "┄",
 		barSlow: "█", barFast: "░",
 		heat:    spread.HeatBlocks,
@@ -61,7 +61,7 @@ var glyphSets = [...]marks{
 		cornerTL: "+", cornerTR: "+", cornerBL: "+", cornerBR: "+",
 		thumb: "|", knob: "o", played: "=",
 		crumb: ">", ellipsis: "..", pointer: ">", times: "x", down: "v", dot: "-", critical: "*",
-		request: "->", answer: "<-", picked: "%", bookmark: "&",
+		request: "->", answer: "<-", picked: "%", bookmark: "&", acts: "*", logs: "=",
 		grid: ":", now: "|", barEnd: ">", barHalf: "=", barPlain: "=", barBusy: "#", barNo: ".",
 		barSlow: "#", barFast: "-",
 		heat: spread.HeatSigns,

@@ -3,6 +3,7 @@ package view
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -103,6 +104,8 @@ func (f *frame) stackValues(r Rect, s *screen.Stack) {
 			f.put(line, v.Text, inkStrong)
 		case v.Number > 0:
 			f.codeLine(line, v)
+		case v.Logged:
+			f.rich(line, rich{{strings.Repeat(" ", 7) + f.m.logs + " ", inkAccent}, {v.Text, inkField}}, onNothing)
 		case v.Name == "":
 			f.put(line, v.Text, inkPlain)
 		default:
@@ -120,8 +123,7 @@ func (f *frame) codeLine(line Rect, v *screen.StackValue) {
 	if v.Here {
 		head, number, text = f.m.pointer+" ", inkCurrent, inkStrong
 	}
-	x := f.put(line, fmt.Sprintf("%s%5d  ", head, v.Number), number)
-	f.put(restFrom(line, x), v.Text, text)
+	f.rich(line, append(f.lineHead(head, fmt.Sprintf("%5d", v.Number), v.Point, number), span{v.Text, text}), onNothing)
 }
 
 // stackKeys returns the keys of a stack, or of the line that is typed in it.
@@ -135,6 +137,9 @@ func (f *frame) stackKeys(leave screen.Hint) []screen.Hint {
 	}
 	if f.s.Over.Stack.Goroutines > 1 {
 		hints = append(hints, screen.Hint{Key: "Tab", Text: f.text(wordGoroutine)})
+	}
+	if f.s.Over.Stack.Logs {
+		hints = append(hints, screen.Hint{Key: "v", Text: f.text(wordLogHere)})
 	}
 	return append(hints, screen.Hint{Key: "p", Text: f.text(wordPrint)}, leave, screen.Hint{Key: "PgUp PgDn", Text: f.text(wordScroll)})
 }

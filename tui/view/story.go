@@ -79,10 +79,22 @@ func (f *frame) row(line Rect, rows []screen.Row, i int, selected bool) {
 		}
 		x = f.put(restFrom(rest, x+1), f.m.times+strconv.Itoa(row.Times), k.on(ground))
 	}
+	x = f.point(rest, x, row.Point, ground)
 	if row.Hidden > 0 {
 		x = f.put(restFrom(rest, x+1), "+"+strconv.Itoa(row.Hidden), inkFaint.on(ground))
 	}
 	f.rowNote(restFrom(rest, max(x+2, noteAt)), row, ground)
+}
+
+// point puts the signs of the breakpoints at a step behind its label, and returns where they end.
+func (f *frame) point(rest Rect, x int, p screen.Point, ground ink) int {
+	if p.Acts {
+		x = f.put(restFrom(rest, x+1), f.m.acts, inkHeld.on(ground))
+	}
+	if p.Logs {
+		x = f.put(restFrom(rest, x+1), f.m.logs, inkAccent.on(ground))
+	}
+	return x
 }
 
 // bookmark puts a sign at the end of a row that a person wants to find again.

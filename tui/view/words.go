@@ -49,6 +49,8 @@ var (
 	wordAnswer      = probes.Text{En: "answer", Zh: "应答"}
 	wordArguments   = probes.Text{En: "arguments", Zh: "参数"}
 	wordResults     = probes.Text{En: "results", Zh: "结果"}
+	wordLastLogged  = probes.Text{En: "logged by breakpoints", Zh: "断点记录的值"}
+	wordLogHere     = probes.Text{En: "log values", Zh: "记录值"}
 	wordLogged      = probes.Text{En: "in the kubelet's log", Zh: "kubelet 日志中"}
 	wordSeenBy      = probes.Text{En: "seen by", Zh: "看到它的探针"}
 	wordNotRead     = probes.Text{En: "not read", Zh: "未读取"}
