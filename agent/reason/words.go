@@ -146,7 +146,7 @@ func Note(fields map[string]any) probes.Text {
 		return words.With(text("retry: the kubelet syncs the pod now, as %s asked", "重试：应%s的要求，kubelet 现在就同步这个 Pod"), asker(fields))
 	}
 	if fields["note"] == agentpb.NoteBackOffEnded {
-		return words.With(text("the back-off%s is ended, as %s asked", "应%[2]s的要求，结束了退避%[1]s"), lengthOf(fields), asker(fields))
+		return words.With(text("the back-off%s is ended, as %s asked", "退避%s结束，应%s的要求"), lengthOf(fields), asker(fields))
 	}
 	if fields["note"] == agentpb.NoteSnapshot {
 		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])
