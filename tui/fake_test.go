@@ -128,6 +128,13 @@ func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agen
 	return let, errors.Join(w.call("continue %s", r.Pods.Uid), w.notHeld)
 }
 
+func (w *world) Retry(_ context.Context, r *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
+	return &agentpb.RetryResponse{Sync: 7, Ended: &agentpb.EndedBackOff{
+		Step: "rt.backoff", Length: durationpb.New(40 * time.Second),
+		Of: &agentpb.Field{Name: "container", Value: &agentpb.Field_Text{Text: "app"}},
+	}}, w.call("retry %s", r.Pods.Uid)
+}
+
 func (w *world) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {
 	if err := errors.Join(w.call("look %d %s", r.Frame, r.Expression), ctx.Err()); err != nil {
 		return nil, err

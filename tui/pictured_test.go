@@ -32,7 +32,7 @@ var Pictured = map[string]Picture{
 	"screen.zoom": {Why: noPage}, "screen.narrower": {Why: noPage}, "screen.wider": {Why: noPage}, "screen.mouse": {Why: noPage}, "screen.lang": {Why: noPage}, "screen.theme": {Why: noPage},
 	"screen.sort": {Why: noPage}, "screen.nodes": {Why: "it shows what podstep pods prints, in which TestEveryCommand searches for secrets"}, "screen.gone": {Why: noPage}, "screen.columns": {Why: noPage}, "screen.redraw": {Why: noPage}, "screen.help": {Why: noText},
 
-	"why.walk": {Why: noText}, "hold.pod": {Why: noText}, "hold.mark": {Why: noText}, "hold.release": {Why: noText}, "break.add": {Why: noText}, "break.list": {Why: noText}, "break.remove": {Why: noText},
+	"why.walk": {Why: noText}, "hold.pod": {Why: noText}, "hold.mark": {Why: noText}, "hold.release": {Why: noText}, "hold.retry": {Why: noText}, "break.add": {Why: noText}, "break.list": {Why: noText}, "break.remove": {Why: noText},
 }
 
 // TestEveryPageIsPictured: each action that may show something of a pod is in the table, so that nobody forgets to search
