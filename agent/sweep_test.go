@@ -17,6 +17,7 @@ import (
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/trace/past"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // swept is an agent whose pods have secrets wherever they may have them, and one of whose pods is held.
@@ -82,8 +83,12 @@ func (s *swept) work(t *testing.T, leak string) {
 	sandbox := &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Name: "busy", Namespace: "default", Uid: string(s.busy.UID)}, Labels: s.busy.Labels, Annotations: s.busy.Annotations,
 	}
+	var endBackOff hook.BackOff = func() (bool, int64) { return true, 0 }
+	var do syncNow = func(string) string { return "" }
+	s.syncNow.Store(&do)
 	turn := func() error {
 		return s.call("sync.pod", []any{s.busy, leak}, []any{false}, func() error {
+			_ = s.call("rt.backoff", []any{s.busy, leak, endBackOff}, nil, nil)
 			_ = s.call("cri.RunPodSandbox", []any{sandbox, sandbox, leak}, []any{"sandbox1"}, func() error { return errors.New(leak) })
 			return errors.New(leak)
 		})
@@ -131,6 +136,9 @@ var requests = []struct {
 	}},
 	{"ListHolds", func(ctx context.Context, s *swept) ([]proto.Message, error) {
 		return one(s.client.ListHolds(ctx, &agentpb.ListHoldsRequest{}))
+	}},
+	{"Retry", func(ctx context.Context, s *swept) ([]proto.Message, error) {
+		return one(s.client.Retry(ctx, &agentpb.RetryRequest{Pods: sel(s.busy), Message: "password=" + s.set.Value("retry"), Wait: durationOf(time.Minute)}))
 	}},
 	{"Hold", func(ctx context.Context, s *swept) ([]proto.Message, error) {
 		return one(s.client.Hold(ctx, &agentpb.HoldRequest{Pods: sel(s.busy), Wait: durationOf(time.Minute)}))

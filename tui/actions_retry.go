@@ -33,10 +33,13 @@ func offRetry(m *Model) text {
 
 // rankRetry ranks the action for a pod that waits for its next try, or does not progress.
 func rankRetry(m *Model) int {
-	if mark := m.screen().Why.Mark; m.control != nil && m.info.GetRetries() && (mark == life.Retrying || mark == life.Stuck) {
-		return 75
+	if m.control == nil || !m.info.GetRetries() {
+		return 0
 	}
-	return 0
+	if mark := m.screen().Why.Mark; mark != life.Retrying && mark != life.Stuck {
+		return 0
+	}
+	return 75
 }
 
 // retry has the kubelet try the selected pod again at once.

@@ -110,13 +110,6 @@ func (w *world) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.Hold
 	return w.held(0, "sync.pod"), nil
 }
 
-func (w *world) Retry(ctx context.Context, r *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
-	if err := errors.Join(w.call("retry %s", r.Pods.Name), ctx.Err()); err != nil {
-		return nil, err
-	}
-	return &agentpb.RetryResponse{Pod: &agentpb.Pod{Name: r.Pods.Name}, Over: true}, nil
-}
-
 func (w *world) Step(ctx context.Context, r *agentpb.StepRequest) (*agentpb.HoldInfo, error) {
 	if err := errors.Join(w.call("step %s %s", r.Mode, r.Until), ctx.Err()); err != nil {
 		return nil, err
@@ -133,6 +126,13 @@ func (w *world) Continue(_ context.Context, r *agentpb.ContinueRequest) ([]*agen
 		return let, w.call("continue all")
 	}
 	return let, errors.Join(w.call("continue %s", r.Pods.Uid), w.notHeld)
+}
+
+func (w *world) Retry(_ context.Context, r *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
+	return &agentpb.RetryResponse{Sync: 7, Ended: &agentpb.EndedBackOff{
+		Step: "rt.backoff", Length: durationpb.New(40 * time.Second),
+		Of: &agentpb.Field{Name: "container", Value: &agentpb.Field_Text{Text: "app"}},
+	}}, w.call("retry %s", r.Pods.Uid)
 }
 
 func (w *world) Look(ctx context.Context, r *agentpb.LookRequest) (*agentpb.LookResponse, error) {

@@ -124,7 +124,7 @@ func length(d time.Duration) probes.Text {
 	if d == 0 {
 		return probes.Text{}
 	}
-	return words.With(text(" of %s", "（%s）"), words.Measured(d))
+	return words.With(text(" of %s", "（%s）"), words.Took(d))
 }
 
 // NoteFields are the fields of a NOTE event that the text of its note has.

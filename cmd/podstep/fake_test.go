@@ -179,6 +179,15 @@ func (f *fakeAgent) Hold(_ context.Context, r *agentpb.HoldRequest) (*agentpb.Ho
 	return h, nil
 }
 
+func (f *fakeAgent) Retry(_ context.Context, r *agentpb.RetryRequest) (*agentpb.RetryResponse, error) {
+	p, err := f.single(r.Pods)
+	if err != nil {
+		return nil, err
+	}
+	volumes := &agentpb.Field{Name: "volume", Value: &agentpb.Field_Json{Json: `["data","logs"]`}}
+	return &agentpb.RetryResponse{Pod: p, Sync: 4, Ended: &agentpb.EndedBackOff{Step: "vol.mount", Of: volumes}}, nil
+}
+
 func (f *fakeAgent) HoldWhile(r *agentpb.HoldRequest, s grpc.ServerStreamingServer[agentpb.HoldInfo]) error {
 	h, err := f.Hold(s.Context(), r)
 	if err != nil {
