@@ -154,7 +154,7 @@ func (f *breakForm) logHelp() string {
 	case f.cursor == fieldIf && f.atPlace():
 		return f.m.text(words.Text("an expression, such as attempt != 0; empty: always", "表达式，例如 attempt != 0；留空：总是"))
 	case f.cursor == fieldIf:
-		return f.m.text(words.Text("empty: always; or a filter:  ", "留空：总是；或过滤条件：  ")) + filterHelp(f.m.lang)
+		return f.m.text(words.Text("empty: always; or a filter, such as slow>2s, err, field.image=busybox", "留空：总是；或过滤条件，例如 slow>2s、err、field.image=busybox"))
 	}
 	return ""
 }

@@ -1,6 +1,7 @@
 package state
 
 import (
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -141,12 +142,19 @@ func (s *State) noteDetail(n *line, v *view, d *screen.Detail) {
 		s.aboutStep(id, v, d)
 	}
 	d.Title, _ = wording.Event(s.lang, &e)
-	if e.Fields["note"] == agentpb.NoteLog { // the values stand below
+	isLog := e.Fields["note"] == agentpb.NoteLog
+	if isLog { // the values stand below
 		d.Title = s.lang.Inf(words.Text("logged by breakpoint %v", "断点 %v 的记录"), e.Fields["breakpoint"])
 	}
 	d.Began, d.Error = e.Time, words.Clean(e.Error)
 	d.Took = max(0, time.Duration(e.DurationNs))
-	d.Args = valuesOf(nil, e.Fields)
+	fields := e.Fields
+	if isLog {
+		fields = maps.Clone(fields)
+		delete(fields, "note")
+		delete(fields, "breakpoint")
+	}
+	d.Args = valuesOf(nil, fields)
 }
 
 // values fills in arguments and results, in the catalogue's order.

@@ -177,6 +177,9 @@ func (f *frame) eventCell(c column, row *screen.EventRow) span {
 		}
 		return span{e.Pod.NamespacedName(), inkMuted}
 	case wordStep:
+		if c.width == 0 && e.Kind == probes.Note { // what was logged is what the row is for
+			return span{strings.TrimSpace(e.Step + "  " + row.Text), inkPlain}
+		}
 		return span{e.Step, inkPlain}
 	case wordKind:
 		kind := f.eventKind(e)

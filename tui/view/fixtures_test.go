@@ -251,6 +251,7 @@ func eventsOf() *screen.Screen {
 		row(4, probes.Held, "cri.runpodsandbox", web, 0, "", "by tui, lease 30s, budget node lease 38s"),
 		row(5, probes.Released, "cri.runpodsandbox", web, 24*time.Second, "", "continued"),
 		row(6, probes.Exit, "image.pull", cart, 420*ms, "not found", "failed to pull and unpack image \"docker.io/shop/cart:9\": not found"),
+		row(6, probes.Note, "image.pull", cart, 420*ms, "", "breakpoint 4: image=docker.io/shop/cart:9, imageRef=sha256:1f9c5d6b8a1f9c5d6b8a1f9c5d6b8a1f9c5d6b8a"),
 		row(7, probes.Drop, "", nil, 0, "", "17 events of kind note"),
 	}}
 	return s
