@@ -25,7 +25,7 @@ var holdActions = []action{
 		off: offNoPod, do: intent((*Model).mark)},
 	{id: "hold.release", keys: []string{"R", "C"}, group: groupHold, title: words.Text("Let all pods go on", "放行所有 Pod"),
 		hint: words.Text("let all go", "全部放行"), rank: rankMany, off: offNoHolds, moves: (*Model).allHeldNames, brief: (*Model).letAllGo, do: (*Model).releaseAll},
-	{id: "hold.retry", keys: []string{"T"}, group: groupHold, title: words.Text("Have the kubelet try the pod again now: sync it and end its back-offs", "让 kubelet 现在重试这个 Pod：同步它并结束退避"),
+	{id: "hold.retry", keys: []string{"U"}, group: groupHold, title: words.Text("Have the kubelet try the pod again now: sync it and end its back-offs", "让 kubelet 现在重试这个 Pod：同步它并结束退避"),
 		hint: words.Text("try now", "重试"), rank: rankRetry, off: offRetry, do: (*Model).retry},
 	{id: "break.add", keys: []string{"b"}, group: groupHold, title: words.Text("Add a breakpoint, also for pods to come", "添加断点，也适用于将来的 Pod"),
 		hint: words.Text("break", "断点"), rank: rankFree(72), off: offNoHolds, do: (*Model).askBreak},
