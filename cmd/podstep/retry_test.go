@@ -40,8 +40,8 @@ func runAgainst(t *testing.T, socket string, args ...string) (code int, out, err
 	return code, stdout.String(), stderr.String()
 }
 
-// TestRetryBeside: with another kubelet the pod's annotation is set and taken off again, after a person has agreed.
-func TestRetryBeside(t *testing.T) {
+// TestRetryAttached: with another kubelet the pod's annotation is set and taken off again, after a person has agreed.
+func TestRetryAttached(t *testing.T) {
 	c := newFakeCluster(t)
 	code, _, errs := runPlain(c, "--socket", c.socket, "retry", "web")
 	if code != 2 || !strings.Contains(errs, "--yes") || len(c.patches()) > 0 {
