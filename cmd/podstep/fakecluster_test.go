@@ -66,6 +66,9 @@ func newFakeCluster(t *testing.T) *fakeCluster {
 	mux.HandleFunc("POST /api/v1/namespaces/{namespace}/pods", c.make)
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods/{name}", c.get)
 	mux.HandleFunc("DELETE /api/v1/namespaces/{namespace}/pods/{name}", c.delete)
+	mux.HandleFunc("PATCH /api/v1/namespaces/{namespace}/pods/{name}", func(w http.ResponseWriter, _ *http.Request) {
+		apitest.Answer(w, http.StatusOK, corev1.Pod{})
+	})
 	mux.HandleFunc("GET /api/v1/namespaces/{namespace}/pods/{name}/log", func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, "podstep: no kubelet runs on this machine\n")
 	})

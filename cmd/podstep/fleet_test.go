@@ -33,6 +33,7 @@ var ofNodes = map[string]struct{ args, refuses string }{
 	"podstep holds":     {"holds", ""},
 	"podstep step":      {"step web", "is on the nodes"},
 	"podstep continue":  {"continue --all", ""},
+	"podstep retry":     {"retry web", "is on the nodes"},
 	"podstep break add": {"break add --step cri.RunPodSandbox", "this command is about one"},
 	"podstep break ls":  {"break ls", "this command is about one"},
 	"podstep break rm":  {"break rm 1", "this command is about one"},
