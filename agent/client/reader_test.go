@@ -17,7 +17,7 @@ import (
 )
 
 // changing are the requests of the protocol that change something, or make the kubelet stand still.
-var changing = []string{"AddBreakpoint", "RemoveBreakpoint", "Hold", "HoldWhile", "Step", "Continue", "Look"}
+var changing = []string{"AddBreakpoint", "RemoveBreakpoint", "Hold", "HoldWhile", "Step", "Continue", "Retry", "Look"}
 
 // methodsOf returns the names of the methods of a type, and of pointers to it.
 func methodsOf(t reflect.Type) (out []string) {
