@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
+
 	"github.com/podstep/podstep/agent/labtest"
 )
 
@@ -31,7 +33,9 @@ func TestLogByKeys(t *testing.T) {
 	p.Type("pod=logged")
 	p.Press("Down", "Down", "Enter")
 	p.UntilThat("the log is set", regexp.MustCompile(`breakpoint \d+ at cri.PullImage`).MatchString)
-	p.lab.Create(labtest.BusyboxPod("logged", labtest.Sleep))
+	pod := labtest.BusyboxPod("logged", labtest.Sleep)
+	pod.Spec.Containers[0].ImagePullPolicy = corev1.PullAlways // another test's pod may have pulled the image
+	p.lab.Create(pod)
 	t.Cleanup(func() { p.lab.Delete("logged") })
 	p.lab.UntilReady("logged")
 	p.Press("B")
