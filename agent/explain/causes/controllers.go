@@ -45,13 +45,27 @@ func (c *Case) denials() (out []denied) {
 
 // lastCreate returns the last event of an owner about a pod that it created, or could not create.
 func (c *Case) lastCreate(o *evidence.Owner) *evidence.Event {
-	for i := len(c.Cluster.Events) - 1; i >= 0; i-- {
+	return c.lastOwnerEvent(o, "FailedCreate", "SuccessfulCreate", "ReplicaSetCreateError")
+}
+
+// lastOwnerEvent returns the last event of an owner with one of some reasons; nil: there is none.
+func (c *Case) lastOwnerEvent(o *evidence.Owner, reasons ...string) *evidence.Event {
+	for i := range slices.Backward(c.Cluster.Events) {
 		e := &c.Cluster.Events[i]
-		if e.Kind == o.Kind && e.Name == o.Name && slices.Contains([]string{"FailedCreate", "SuccessfulCreate", "ReplicaSetCreateError"}, e.Reason) {
+		if e.Kind == o.Kind && e.Name == o.Name && slices.Contains(reasons, e.Reason) {
 			return e
 		}
 	}
 	return nil
+}
+
+// askedOwner returns the owner that was asked about; nil: a pod was. The other owners are above and below this one: a
+// Deployment has ReplicaSets of older rollouts, which are scaled to zero.
+func (c *Case) askedOwner() *evidence.Owner {
+	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
+		return nil
+	}
+	return &c.Cluster.Owners[0]
 }
 
 func (c *Case) matchDenied(cause *Cause, m *Denied) (out []Finding) {
@@ -75,10 +89,7 @@ func (c *Case) ownerArgs(o *evidence.Owner) Args {
 
 // idleOwners finds the owners that make no pods because they are not meant to.
 func idleOwners(c *Case) (out []Finding) {
-	if c.Phase == Missing && len(c.Cluster.Owners) > 0 {
-		// The other owners are above and below this one: a Deployment has ReplicaSets of older
-		// rollouts, which are scaled to zero.
-		o := &c.Cluster.Owners[0]
+	if o := c.askedOwner(); o != nil {
 		for _, idle := range []struct {
 			id   string
 			text probes.Text

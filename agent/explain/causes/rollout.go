@@ -63,15 +63,16 @@ func (c *Case) lockedByVolume(k *claimed, sure Confidence, shown []Evidence) []F
 		return nil
 	}
 	o, mine := &c.Cluster.Owners[i], c.Cluster.Owners[0].Name
-	at := slices.IndexFunc(c.Cluster.Neighbours, func(n evidence.Neighbour) bool {
+	users := c.usersElsewhere(k.name)
+	at := slices.IndexFunc(users, func(n *evidence.Neighbour) bool {
 		// A Deployment names its ReplicaSets so (pkg/controller/deployment/sync.go: getNewReplicaSet).
 		hash, is := strings.CutPrefix(n.ReplicaSet, o.Name+"-")
-		return is && !strings.Contains(hash, "-") && n.ReplicaSet != mine && n.Node != "" && n.Node != c.Spec.Spec.NodeName && !n.Gone && slices.Contains(n.Claims, k.name)
+		return is && !strings.Contains(hash, "-") && n.ReplicaSet != mine && !n.Gone
 	})
 	if at < 0 {
 		return nil
 	}
-	old := &c.Cluster.Neighbours[at]
+	old := users[at]
 	args := c.ownerArgs(o)
 	args["subject"], args["old"], args["oldNode"] = k.pv.Name, old.Name.Name, old.Node
 	return []Finding{c.found("controllers.rolloutLockedByVolume", k.pv.Name, args, sure, c.Since, append(slices.Clone(shown), c.noneMissing(o))...)}
@@ -124,11 +125,8 @@ func keptRevision(c *Case) []Finding {
 
 // waitsForDeletion finds that an owner replaces its pods only when somebody deletes them.
 func waitsForDeletion(c *Case) []Finding {
-	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
-		return nil
-	}
-	o := &c.Cluster.Owners[0]
-	if o.Strategy != "OnDelete" || o.Updated < 0 || o.Made <= 0 || o.Updated >= o.Made {
+	o := c.askedOwner()
+	if o == nil || o.Strategy != "OnDelete" || o.Updated < 0 || o.Made <= 0 || o.Updated >= o.Made {
 		return nil
 	}
 	args := c.ownerArgs(o)
@@ -139,11 +137,8 @@ func waitsForDeletion(c *Case) []Finding {
 
 // forbiddenRun finds that a CronJob makes no Job as long as another one of its Jobs runs.
 func forbiddenRun(c *Case) []Finding {
-	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
-		return nil
-	}
-	o := &c.Cluster.Owners[0]
-	if o.Kind != "CronJob" || o.Concurrency != "Forbid" || len(o.Running) == 0 || o.Suspended || o.Deleting {
+	o := c.askedOwner()
+	if o == nil || o.Kind != "CronJob" || o.Concurrency != "Forbid" || len(o.Running) == 0 || o.Suspended || o.Deleting {
 		return nil
 	}
 	args := c.ownerArgs(o)
@@ -154,10 +149,10 @@ func forbiddenRun(c *Case) []Finding {
 
 // retryingJob finds that the pods of a Job fail, and that it makes another one after its back-off.
 func retryingJob(c *Case) []Finding {
-	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
+	o := c.askedOwner()
+	if o == nil {
 		return nil
 	}
-	o := &c.Cluster.Owners[0]
 	over := slices.ContainsFunc(o.Conditions, func(k evidence.Condition) bool {
 		return k.Status == "True" && slices.Contains([]string{"Failed", "FailureTarget", "Complete", "SuccessCriteriaMet"}, k.Type)
 	})

@@ -3,7 +3,6 @@ package causes
 import (
 	"cmp"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -18,18 +17,15 @@ const dueTakes = time.Minute
 
 // scheduledRun finds when a CronJob makes its next Job, and why it has not made the last one.
 func scheduledRun(c *Case) []Finding {
-	if c.Phase != Missing || len(c.Cluster.Owners) == 0 {
-		return nil
-	}
-	o := &c.Cluster.Owners[0]
-	if o.Kind != "CronJob" || o.Schedule == "" || o.Suspended || o.Deleting {
+	o := c.askedOwner()
+	if o == nil || o.Kind != "CronJob" || o.Schedule == "" || o.Suspended || o.Deleting {
 		return nil
 	}
 	s, err := readSchedule(o)
 	if err != nil {
 		return []Finding{c.brokenSchedule(o, err.Error(), Certain, c.shownSchedule(o))}
 	}
-	if e := c.unknownZone(o); e != nil {
+	if e := c.lastOwnerEvent(o, "UnknownTimeZone"); e != nil && e.Last.After(latest(o.LastScheduled, o.Changed)) {
 		return []Finding{c.brokenSchedule(o, e.Message, Likely, c.event(e))}
 	}
 	sure, known := s.sureOfZone(o)
@@ -40,8 +36,9 @@ func scheduledRun(c *Case) []Finding {
 	if next.IsZero() {
 		return []Finding{c.brokenSchedule(o, "no such day comes within five years", Certain, c.shownSchedule(o))}
 	}
-	if after := latest(latest(o.Created, o.LastScheduled), o.Changed); !s.lastDue(after, c.Now).IsZero() {
-		return c.notMade(o, s, after, sure)
+	after := latest(latest(o.Created, o.LastScheduled), o.Changed)
+	if first := s.Next(after); !first.IsZero() && !first.After(c.Now) {
+		return c.notMade(o, s, after, first, sure)
 	}
 	if len(o.Running) > 0 {
 		return nil // one runs, and the next one is made when it is due
@@ -51,25 +48,28 @@ func scheduledRun(c *Case) []Finding {
 	return []Finding{c.found("controllers.scheduleLater", "", args, sure, o.LastScheduled, c.shownSchedule(o))}
 }
 
-// notMade finds why a CronJob has made none of the Jobs that were due after a time.
-func (c *Case) notMade(o *evidence.Owner, s *schedule, after time.Time, sure Confidence) []Finding {
-	args := c.ownerArgs(o)
-	due := s.lastDue(after, c.Now)
-	args["due"], args["ago"] = s.text(due), words.Took(c.Now.Sub(due))
-	if o.Within != nil && due.Add(time.Duration(*o.Within)*time.Second).Before(c.Now) {
-		args["within"], args["next"] = fmt.Sprint(*o.Within), s.text(s.Next(c.Now))
-		return []Finding{c.found("controllers.scheduleMissed", "", args, sure, due, c.shownSchedule(o), c.lastRun(o))}
+// notMade finds why a CronJob has made none of the Jobs that were due after a time. first is when the first of them was due.
+func (c *Case) notMade(o *evidence.Owner, s *schedule, after, first time.Time, sure Confidence) []Finding {
+	due := func(t time.Time) Args {
+		args := c.ownerArgs(o)
+		args["due"], args["ago"] = s.text(t), words.Took(c.Now.Sub(t))
+		return args
 	}
-	due = s.Next(after)
-	args["due"], args["ago"] = s.text(due), words.Took(c.Now.Sub(due))
-	last := c.lastCreate(o)
-	if c.Now.Sub(due) < dueTakes || o.Concurrency == "Forbid" && len(o.Running) > 0 || last != nil && last.Reason != "SuccessfulCreate" {
+	if o.Within != nil {
+		if last := s.lastDue(after, c.Now); last.Add(time.Duration(*o.Within) * time.Second).Before(c.Now) {
+			args := due(last)
+			args["within"], args["next"] = fmt.Sprint(*o.Within), s.text(s.Next(c.Now))
+			return []Finding{c.found("controllers.scheduleMissed", "", args, sure, last, c.shownSchedule(o), c.lastRun(o))}
+		}
+	}
+	created := c.lastCreate(o)
+	if c.Now.Sub(first) < dueTakes || o.Concurrency == "Forbid" && len(o.Running) > 0 || created != nil && created.Reason != "SuccessfulCreate" {
 		return nil // it is about to, it may not, or it has tried to
 	}
 	if sure == Certain {
 		sure = Likely // nobody says so
 	}
-	return []Finding{c.found("controllers.scheduleNotKept", "", args, sure, due, c.shownSchedule(o), c.lastRun(o))}
+	return []Finding{c.found("controllers.scheduleNotKept", "", due(first), sure, first, c.shownSchedule(o), c.lastRun(o))}
 }
 
 func (c *Case) brokenSchedule(o *evidence.Owner, problem string, sure Confidence, shown Evidence) Finding {
@@ -94,17 +94,6 @@ func (c *Case) lastRun(o *evidence.Owner) Evidence {
 		return c.object(words.Same(o.Kind+" "+o.Name), words.Text("it has never made a Job", "它从未创建过 Job"), o.Created)
 	}
 	return c.object(words.Same(o.Kind+" "+o.Name), words.Same("lastScheduleTime: "+o.LastScheduled.UTC().Format(time.RFC3339)), o.LastScheduled)
-}
-
-// unknownZone returns the event with which the controller refuses a CronJob's time zone; nil: it knows the zone.
-func (c *Case) unknownZone(o *evidence.Owner) *evidence.Event {
-	for i := range slices.Backward(c.Cluster.Events) {
-		e := &c.Cluster.Events[i]
-		if e.Kind == o.Kind && e.Name == o.Name && e.Reason == "UnknownTimeZone" && e.Last.After(latest(o.LastScheduled, o.Changed)) {
-			return e
-		}
-	}
-	return nil
 }
 
 // schedule is when a CronJob makes its Jobs.

@@ -139,17 +139,24 @@ func (c *Case) elsewhere(k *claimed, a *storagev1.VolumeAttachment) []Finding {
 	} else if c.Age() < statusTakes {
 		return nil // it may be on its way from there
 	}
-	for i := range c.Cluster.Neighbours {
-		n := &c.Cluster.Neighbours[i]
-		if n.Node == "" || n.Node == c.Spec.Spec.NodeName || !slices.Contains(n.Claims, k.name) {
-			continue
-		}
+	for _, n := range c.usersElsewhere(k.name) {
 		args.holder(n.Node)
 		args["holderPod"] = n.Name.Name
 		args["holder"], args["holderZh"] = ", where pod "+n.Name.Name+" uses it", "，那里的 Pod "+n.Name.Name+" 在用它"
 		shown = append(shown, c.object(words.Same("pods/"+n.Name.Name), words.With(words.Text("on node %s, with claim %s", "在节点 %s，使用声明 %s"), n.Node, k.name), time.Time{}))
 	}
 	return append([]Finding{c.found("volumes.multiAttach", k.pv.Name, args, sure, c.Since, shown...)}, c.lockedByVolume(k, sure, shown)...)
+}
+
+// usersElsewhere returns the pods on other nodes that use a claim.
+func (c *Case) usersElsewhere(claim string) (out []*evidence.Neighbour) {
+	for i := range c.Cluster.Neighbours {
+		n := &c.Cluster.Neighbours[i]
+		if n.Node != "" && n.Node != c.Spec.Spec.NodeName && slices.Contains(n.Claims, claim) {
+			out = append(out, n)
+		}
+	}
+	return out
 }
 
 // holder sets the arguments for the node that a volume is at.
