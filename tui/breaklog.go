@@ -2,7 +2,6 @@ package tui
 
 import (
 	"errors"
-	"go/parser"
 	"path"
 	"slices"
 	"strings"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/filter"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -49,44 +47,35 @@ func (f *breakForm) checkRights() error {
 
 // setLog makes the action log out of the names of values and of the condition.
 func (f *breakForm) setLog(req *agentpb.AddBreakpointRequest, names string) error {
-	condition := strings.TrimSpace(f.fields[fieldIf].line.String())
-	if err := f.checkCondition(condition); err != nil {
+	log, err := agentpb.ParseLog(names, strings.TrimSpace(f.fields[fieldIf].line.String()), f.atPlace())
+	var wrong *agentpb.LogError
+	switch {
+	case errors.As(err, &wrong) && wrong.Expression == "":
+		return errors.New(f.m.textf(words.Text("the condition: %v", "条件：%v"), wrong.Err))
+	case errors.As(err, &wrong):
+		return errors.New(f.m.textf(words.Text("%q is no expression: %v", "%q 不是表达式：%v"), wrong.Expression, wrong.Err))
+	case err != nil:
 		return err
 	}
-	log := &agentpb.LogAction{Filter: condition}
-	known, late := f.stepValues()
-	for _, name := range strings.Split(names, ",") {
-		if name = strings.TrimSpace(name); name == "" {
-			continue
+	if !f.atPlace() {
+		if err := f.checkValues(log.Fields); err != nil {
+			return err
 		}
-		_, wrong := parser.ParseExpr(name)
-		switch {
-		case f.atPlace() && wrong != nil:
-			return errors.New(f.m.textf(words.Text("%q is no expression: %v", "%q 不是表达式：%v"), name, wrong))
-		case f.atPlace():
-		case !slices.Contains(known, name):
-			return errors.New(f.m.textf(words.Text("%s has no value %q; Tab completes", "%s 没有值 %q；按 Tab 补全"), f.steps(), name))
-		case late[name] && agentpb.On(f.fields[fieldOn].at) == agentpb.On_ON_ENTER:
-			return errors.New(f.m.textf(words.Text("%q is known only when the step returns: choose \"exit\" or \"error\"", "%q 在步骤返回时才有：请选择“返回时”或“出错时”"), name))
-		}
-		log.Fields = append(log.Fields, name)
 	}
 	req.Action = &agentpb.AddBreakpointRequest_Log{Log: log}
 	return nil
 }
 
-// checkCondition returns an error for a condition that nobody can read: a filter of calls, or at a place of the code an
-// expression.
-func (f *breakForm) checkCondition(condition string) (err error) {
-	switch {
-	case condition == "":
-	case f.atPlace():
-		_, err = parser.ParseExpr(condition)
-	default:
-		_, err = filter.Parse(condition)
-	}
-	if err != nil {
-		return errors.New(f.m.textf(words.Text("the condition: %v", "条件：%v"), err))
+// checkValues returns an error if the typed steps do not have one of some values, or not yet.
+func (f *breakForm) checkValues(wanted []string) error {
+	known, late := f.stepValues()
+	for _, name := range wanted {
+		switch {
+		case !slices.Contains(known, name):
+			return errors.New(f.m.textf(words.Text("%s has no value %q; Tab completes", "%s 没有值 %q；按 Tab 补全"), f.steps(), name))
+		case late[name] && agentpb.On(f.fields[fieldOn].at) == agentpb.On_ON_ENTER:
+			return errors.New(f.m.textf(words.Text("%q is known only when the step returns: choose \"exit\" or \"error\"", "%q 在步骤返回时才有：请选择“返回时”或“出错时”"), name))
+		}
 	}
 	return nil
 }
