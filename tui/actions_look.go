@@ -208,13 +208,7 @@ func (d stackDesk) Point(file string, line int) screen.Point { return d.m.state.
 
 func (d stackDesk) CanLog() bool { return offNoLogs(d.m) == text{} && d.m.looksInside() }
 
-func (d stackDesk) Log(place string) {
-	name := ""
-	if pod, ok := d.m.selected(); ok {
-		name = pod.NamespacedName()
-	}
-	d.m.pushLog(name, place)
-}
+func (d stackDesk) Log(place string) { d.m.pushLog(place) }
 
 func (d stackDesk) Refused(p *stack.Page, err error) {
 	d.m.layers = slices.DeleteFunc(d.m.layers, func(l *layered) bool { return l.Layer == p })

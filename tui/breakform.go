@@ -137,13 +137,11 @@ func (f *breakForm) Paste(s string) {
 	}
 }
 
-// move goes to another field, or to the buttons behind the last one.
+// move goes to another field that is shown, or to the buttons behind the last one.
 func (f *breakForm) move(by int) {
 	f.offers = nil
-	f.cursor = max(0, min(f.cursor+by, fieldCount))
-	if f.cursor == fieldIf && !f.logs() {
-		f.cursor += by
-	}
+	stops := append(f.shown(), fieldCount)
+	f.cursor = stops[max(0, min(slices.Index(stops, f.cursor)+by, len(stops)-1))]
 }
 
 func (f *breakForm) buttonKey(name string) (tea.Cmd, bool) {

@@ -170,23 +170,20 @@ func offNoBreaks(m *Model) text {
 // askLog opens the form for a log: at the selected step or, in the detail, at the line of its source if a debugger can
 // look there.
 func (m *Model) askLog() tea.Cmd {
-	pods, at := "", m.state.SelectedStep()
-	if pod, ok := m.selected(); ok {
-		pods = pod.NamespacedName()
-	}
+	at := m.state.SelectedStep()
 	switch s := m.screen(); {
 	case s.Focus == screen.PaneDetail && s.Detail != nil && s.Detail.Mark >= 0 && m.looksInside():
 		at = s.Detail.Place
 	case s.Focus == screen.PanePods:
 		at = ""
 	}
-	m.pushLog(pods, at)
+	m.pushLog(at)
 	return nil
 }
 
-// pushLog opens the form for a log at steps or at a place of the code.
-func (m *Model) pushLog(pods, at string) {
-	f := newBreakForm(m, pods, at)
+// pushLog opens the form for a log of the selected pod at steps or at a place of the code.
+func (m *Model) pushLog(at string) {
+	f := newBreakForm(m, m.selectedName(), at)
 	f.fields[fieldAction].at = actLog
 	f.cursor = fieldSteps
 	if at != "" {

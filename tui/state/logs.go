@@ -34,8 +34,9 @@ func (s *State) pointAtStep(p *pod, step string) (out screen.Point) {
 
 // PointAt says what the present breakpoints do at a line of the kubelet's source, and what was logged there of the selected
 // pod last.
-func (s *State) PointAt(file string, line int) (out screen.Point) {
-	v := s.view()
+func (s *State) PointAt(file string, line int) screen.Point { return s.pointAt(s.view(), file, line) }
+
+func (s *State) pointAt(v *view, file string, line int) (out screen.Point) {
 	for _, b := range s.breaks {
 		if isAt(b, file, line) {
 			addPoint(&out, b)
@@ -63,11 +64,7 @@ func isAt(b *agentpb.Breakpoint, file string, line int) bool {
 
 // mayMean reports whether a selector may mean a pod. The screen does not know the labels of pods.
 func mayMean(sel *agentpb.PodSelector, pod *probes.Pod) bool {
-	globbed := func(glob, name string) bool {
-		ok, err := path.Match(glob, name)
-		return glob == "" || glob == name || ok && err == nil
-	}
-	return (sel.GetUid() == "" || sel.GetUid() == pod.UID) && globbed(sel.GetNamespace(), pod.Namespace) && globbed(sel.GetName(), pod.Name)
+	return (sel.GetUid() == "" || sel.GetUid() == pod.UID) && sel.Selects(pod.Namespace, pod.Name)
 }
 
 // pointsOf fills in what breakpoints do at the lines of a step's source, and what they have logged of the step.
@@ -87,7 +84,7 @@ func (s *State) pointsOf(id history.StepID, v *view, d *screen.Detail) {
 	}
 	if s.h.Epoch().Info.GetKubeletVersion() == probes.KubernetesVersion {
 		for i := range d.Source {
-			put(d.First+i, s.PointAt(file, d.First+i))
+			put(d.First+i, s.pointAt(v, file, d.First+i))
 		}
 	}
 	if d.Mark < 0 {
