@@ -162,7 +162,7 @@ func messageField(name string, m proto.Message) (wire.Field, bool) {
 
 func document(name string, b []byte) wire.Field {
 	if len(b) > maxDocument {
-		b, _ = json.Marshal(map[string]any{"truncated": true, "bytes": len(b)})
+		return wire.JSON(name, wire.CutDocument(len(b)))
 	}
 	return wire.JSON(name, string(b))
 }

@@ -76,7 +76,7 @@ func foundIn(e *probes.Event, kubelet string) *Found {
 		f.Without = fmt.Sprintf("the probe %s sees the plan, and not what it was made of; only a woven kubelet shows that, since podstep has whatif", e.Probe)
 		return f
 	}
-	if strings.HasPrefix(string(text), `{"bytes":`) {
+	if wire.IsCutDocument(text) {
 		f.Without = "what the plan was made of was too large to be recorded"
 		return f
 	}
@@ -92,8 +92,8 @@ func foundIn(e *probes.Event, kubelet string) *Found {
 // ErrNoPod is the error of a source that has no plan of the pod.
 var ErrNoPod = errors.New("no plan of it is known")
 
-// Find returns a pod's plan of a sync; 0: the last. A plan with inputs is preferred to one without: each sync with a plan
-// counts, and of several pods of one name, one after the other, the last.
+// Find returns a pod's plan of a sync; 0: the last that is there, of several pods of one name, one after the other, that of the
+// last pod. A plan without inputs is an error, which has the reason.
 func Find(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, sync uint32) (*Found, error) {
 	var best *Found
 	var names []string

@@ -235,14 +235,21 @@ func (v *visit) ask(ctx context.Context, o *far.PodOptions) error {
 	if v.flags.yes {
 		return nil
 	}
+	yes, err := v.app.agrees(ctx, "Make it?", "make the pod")
+	if err == nil && !yes {
+		err = errors.New("no pod was made")
+	}
+	return err
+}
+
+// agrees asks a person a question, and reports whether the answer is a yes. Without a terminal the error names --yes, which
+// is there to do what.
+func (a *app) agrees(ctx context.Context, question, what string) (bool, error) {
 	if !isTerminal(os.Stdin) {
-		return usagef("nobody can be asked here; give --yes to make the pod")
+		return false, usagef("nobody can be asked here; give --yes to %s", what)
 	}
-	fmt.Fprint(v.app.err, "Make it? [y/N] ")
-	if !answersYes(ctx, os.Stdin) {
-		return errors.New("no pod was made")
-	}
-	return nil
+	fmt.Fprint(a.err, question+" [y/N] ")
+	return answersYes(ctx, os.Stdin), nil
 }
 
 // answersYes reads one line, and reports whether it is a yes. It does not wait for a line once ctx is over.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -132,11 +131,10 @@ func (a *app) resync(ctx context.Context, c *client.Client, sel *agentpb.PodSele
 	a.printf("no back-off can be ended in this kubelet: podstep is beside it, not in it. podstep would set the annotation")
 	a.printf("%s on pod %s and take it off again, so that the kubelet syncs the pod now", retryAnnotation, words.Clean(name))
 	if !f.yes {
-		if !isTerminal(os.Stdin) {
-			return usagef("nobody can be asked here; give --yes to change the pod's annotations")
-		}
-		fmt.Fprint(a.err, "Do it? [y/N] ")
-		if !answersYes(ctx, os.Stdin) {
+		switch yes, err := a.agrees(ctx, "Do it?", "change the pod's annotations"); {
+		case err != nil:
+			return err
+		case !yes:
 			return errors.New("the pod was not changed")
 		}
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -76,19 +77,10 @@ func (j *whatifJSON) verdict() string {
 		return by + " makes another plan than the recorded one:"
 	case len(j.Changes) == 0:
 		return by + " makes the recorded plan again."
-	case !differ(j.Rows):
+	case !slices.ContainsFunc(j.Rows, func(r whatif.Row) bool { return r.Differs }):
 		return by + " makes the recorded plan again, and no other after the changes."
 	}
 	return by + " makes the recorded plan again, and another after the changes."
-}
-
-func differ(rows []whatif.Row) bool {
-	for i := range rows {
-		if rows[i].Differs {
-			return true
-		}
-	}
-	return false
 }
 
 // mostValue is how much of a value is printed for people.
