@@ -4372,7 +4372,7 @@ type RetryResponse struct {
 	Sync uint32 `protobuf:"varint,3,opt,name=sync,proto3" json:"sync,omitempty"`
 	// over: the turn has ended.
 	Over bool `protobuf:"varint,4,opt,name=over,proto3" json:"over,omitempty"`
-	// seq is the number of the event of the ended back-off, or of the turn.
+	// seq is the number of the event of the ended back-off. Zero: none was ended.
 	Seq           uint64 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -69,7 +69,7 @@ type AgentClient interface {
 	Continue(ctx context.Context, in *ContinueRequest, opts ...grpc.CallOption) (*ContinueResponse, error)
 	ListHolds(ctx context.Context, in *ListHoldsRequest, opts ...grpc.CallOption) (*ListHoldsResponse, error)
 	// Retry has a pod's worker sync the pod at once, and ends the back-offs that the worker comes to in that turn. It returns
-	// when the first of them is ended, or the turn is over. The agent has to be in a woven kubelet: see InfoResponse.retries.
+	// when the first of them is ended, or the turn is over. Only the agent of a woven kubelet can do so: see InfoResponse.retries.
 	Retry(ctx context.Context, in *RetryRequest, opts ...grpc.CallOption) (*RetryResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(ctx context.Context, in *LookRequest, opts ...grpc.CallOption) (*LookResponse, error)
@@ -312,7 +312,7 @@ type AgentServer interface {
 	Continue(context.Context, *ContinueRequest) (*ContinueResponse, error)
 	ListHolds(context.Context, *ListHoldsRequest) (*ListHoldsResponse, error)
 	// Retry has a pod's worker sync the pod at once, and ends the back-offs that the worker comes to in that turn. It returns
-	// when the first of them is ended, or the turn is over. The agent has to be in a woven kubelet: see InfoResponse.retries.
+	// when the first of them is ended, or the turn is over. Only the agent of a woven kubelet can do so: see InfoResponse.retries.
 	Retry(context.Context, *RetryRequest) (*RetryResponse, error)
 	// Look asks a debugger about the goroutine of a held pod.
 	Look(context.Context, *LookRequest) (*LookResponse, error)

@@ -49,9 +49,10 @@ const NoteBreakpointFull = "breakpoint-full"
 // number in the field "breakpoint", and the values by their names.
 const NoteLog = "log"
 
-// NoteRetry is the value of the field "note" of a NOTE event at a turn of a pod's worker: somebody asked that the kubelet
-// tries again now. NoteBackOffEnded is that of a NOTE event at the step at which a back-off was ended for it. The field
-// "length" has how long the back-off would have lasted, if anybody knows. Both have the fields of the peer.
+// Values of the field "note" of NOTE events about a retry. Both events have the fields of the peer.
+//
+// NoteRetry stands at a turn of the pod's worker for which somebody has asked. NoteBackOffEnded stands at a step that found a
+// back-off, which was ended; its field "length" has how long the back-off would have lasted, if anybody knows.
 const (
 	NoteRetry        = "retry"
 	NoteBackOffEnded = "back-off-ended"

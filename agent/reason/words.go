@@ -138,20 +138,17 @@ func NoteFields(fields map[string]any) []string {
 
 // Note returns what a NOTE event says, by its fields. It is empty if the event says nothing to a person.
 func Note(fields map[string]any) probes.Text {
-	if fields["note"] == agentpb.NoteBreakpointFull {
+	switch fields["note"] {
+	case agentpb.NoteBreakpointFull:
 		return words.With(text("breakpoint %v lets the pod pass: %v pods are held already, the most that this agent holds at one time",
 			"断点 %v 放过了这个 Pod：已有 %v 个 Pod 被停住，达到该代理的上限"), fields["breakpoint"], fields["held"])
-	}
-	if fields["note"] == agentpb.NoteRetry {
+	case agentpb.NoteRetry:
 		return words.With(text("retry: the kubelet syncs the pod now, as %s asked", "重试：应%s的要求，kubelet 现在就同步这个 Pod"), asker(fields))
-	}
-	if fields["note"] == agentpb.NoteBackOffEnded {
+	case agentpb.NoteBackOffEnded:
 		return words.With(text("the back-off%s is ended, as %s asked", "退避%s结束，应%s的要求"), lengthOf(fields), asker(fields))
-	}
-	if fields["note"] == agentpb.NoteSnapshot {
+	case agentpb.NoteSnapshot:
 		return words.With(text("breakpoint %v kept the stack", "断点 %v 保存了调用栈"), fields["breakpoint"])
-	}
-	if fields["note"] == agentpb.NoteLog {
+	case agentpb.NoteLog:
 		return words.With(text("breakpoint %v: %s", "断点 %v：%s"), fields["breakpoint"], Logged(fields))
 	}
 	s, _ := fields["text"].(string)

@@ -92,8 +92,8 @@ func foundIn(e *probes.Event, kubelet string) *Found {
 // ErrNoPod is the error of a source that has no plan of the pod.
 var ErrNoPod = errors.New("no plan of it is known")
 
-// Find returns a pod's plan of a sync; 0: the last that is there, of several pods of one name, one after the other, that of the
-// last pod. A plan without inputs is an error, which has the reason.
+// Find returns a pod's plan of a sync; 0 stands for the last. Where several pods had the name, one after the other, only the
+// plans of the last pod count. A plan without inputs is an error, which has the reason.
 func Find(info *agentpb.InfoResponse, from Source, pods *agentpb.PodSelector, sync uint32) (*Found, error) {
 	var best *Found
 	var names []string

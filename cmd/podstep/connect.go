@@ -242,11 +242,11 @@ func (v *visit) ask(ctx context.Context, o *far.PodOptions) error {
 	return err
 }
 
-// agrees asks a person a question, and reports whether the answer is a yes. Without a terminal the error names --yes, which
-// is there to do what.
-func (a *app) agrees(ctx context.Context, question, what string) (bool, error) {
+// agrees asks a person a question, and reports whether the answer is a yes. If nobody can be asked, the error names --yes and
+// its purpose.
+func (a *app) agrees(ctx context.Context, question, purpose string) (bool, error) {
 	if !isTerminal(os.Stdin) {
-		return false, usagef("nobody can be asked here; give --yes to %s", what)
+		return false, usagef("nobody can be asked here; give --yes to %s", purpose)
 	}
 	fmt.Fprint(a.err, question+" [y/N] ")
 	return answersYes(ctx, os.Stdin), nil

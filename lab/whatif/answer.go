@@ -11,8 +11,8 @@ import (
 // maxQuestion bounds a question, in bytes.
 const maxQuestion = 1 << 20
 
-// Answer reads a question from in, as podstep whatif asks it, and writes the answer to out. version is that of the
-// kubelet's code in this program.
+// Answer reads a question from in, as podstep whatif asks it, and writes the answer to out. The answer names the version of
+// the kubelet's code in this program.
 func Answer(in io.Reader, out io.Writer, version string) error {
 	text, err := io.ReadAll(io.LimitReader(in, maxQuestion+1))
 	switch {

@@ -17,7 +17,7 @@ import (
 	"github.com/podstep/podstep/agent/whatif"
 )
 
-// uid is that of the pod for which a Planner plans; there is no other.
+// uid names the only pod of a Planner.
 const uid types.UID = "whatif"
 
 // Planner makes plans by the kubelet's computePodActions.
