@@ -45,6 +45,7 @@ func newCase(s *evidence.Snapshot) *Case {
 	if c.Spec != nil {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
+	c.forgetPast()
 	return c
 }
 

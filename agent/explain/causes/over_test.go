@@ -101,3 +101,45 @@ func TestOver(t *testing.T) {
 		}
 	}
 }
+
+// TestPastFailures: a call that failed for a container before that container last started says nothing of what is wrong now,
+// whatever showed the start.
+func TestPastFailures(t *testing.T) {
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	at := func(ago time.Duration) metav1.Time { return metav1.NewTime(now.Add(-ago)) }
+	ended := func(reason string) corev1.ContainerState {
+		return corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{Reason: reason, StartedAt: at(30 * time.Second), ExitCode: 1}}
+	}
+	waits := corev1.ContainerState{Waiting: &corev1.ContainerStateWaiting{Reason: "CrashLoopBackOff"}}
+	failed := func(container string, ago time.Duration) evidence.Call {
+		return evidence.Call{Step: "cri.PullImage", Fields: map[string]string{"container": container}, Error: "no route to host", Began: now.Add(-ago - time.Second), Ended: now.Add(-ago)}
+	}
+	for _, c := range []struct {
+		name   string
+		status corev1.ContainerStatus
+		done   []evidence.Call
+		failed evidence.Call
+		past   bool
+	}{
+		{"it waits for its first start", corev1.ContainerStatus{State: waits}, nil, failed("app", time.Minute), false},
+		{"it runs", corev1.ContainerStatus{State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: at(30 * time.Second)}}}, nil, failed("app", time.Minute), true},
+		{"it has ended", corev1.ContainerStatus{State: ended("Error")}, nil, failed("app", time.Minute), true},
+		{"it ended and waits", corev1.ContainerStatus{State: waits, LastTerminationState: ended("Error")}, nil, failed("app", time.Minute), true},
+		{"its program never ran", corev1.ContainerStatus{State: waits, LastTerminationState: ended("StartError")}, nil, failed("app", time.Minute), false},
+		{"the story has its start", corev1.ContainerStatus{State: waits}, []evidence.Call{
+			{Step: "cri.StartContainer", Fields: map[string]string{"container": "app"}, Began: now.Add(-30 * time.Second), Ended: now.Add(-29 * time.Second)},
+		}, failed("app", time.Minute), true},
+		{"it failed after the start", corev1.ContainerStatus{State: waits, LastTerminationState: ended("Error")}, nil, failed("app", time.Second), false},
+		{"another container failed", corev1.ContainerStatus{State: waits, LastTerminationState: ended("Error")}, nil, failed("log", time.Minute), false},
+	} {
+		c.status.Name = "app"
+		p := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Name: "web", Namespace: "shop"}, Status: corev1.PodStatus{Phase: corev1.PodRunning, StartTime: new(at(time.Hour)), ContainerStatuses: []corev1.ContainerStatus{c.status}}}
+		s := &evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "web"}, Pod: p, Story: &evidence.Story{Failed: []evidence.Call{c.failed}, Done: c.done}}
+		if got := len(newCase(s).Story.Failed) == 0; got != c.past {
+			t.Errorf("%s: past is %v", c.name, got)
+		}
+		if len(s.Story.Failed) != 1 {
+			t.Fatalf("%s: the snapshot itself has lost the call", c.name)
+		}
+	}
+}

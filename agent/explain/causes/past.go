@@ -4,7 +4,51 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 )
+
+// forgetPast leaves calls out of the story that failed for a container before it last started. A pull that failed is
+// past when the container runs, though no pull has gone well since: the image came onto the node in another way.
+func (c *Case) forgetPast() {
+	if c.Story == nil {
+		return
+	}
+	snapshot, story := *c.Snapshot, *c.Story
+	story.Failed = slices.DeleteFunc(slices.Clone(story.Failed), func(k evidence.Call) bool {
+		name := c.containerOf(&k)
+		return name != "" && k.Ended.Before(c.lastStart(name))
+	})
+	snapshot.Story = &story
+	c.Snapshot = &snapshot
+}
+
+// lastStart returns when the program of a container last began to run, to the second where the API server has it;
+// zero: it never ran, or nothing shows it.
+func (c *Case) lastStart(name string) (at time.Time) {
+	for _, k := range c.containers() {
+		if k.Name != name {
+			continue
+		}
+		if k.State.Running != nil {
+			at = k.State.Running.StartedAt.Time
+		}
+		for _, t := range []*corev1.ContainerStateTerminated{k.State.Terminated, k.LastTerminationState.Terminated} {
+			if t != nil && !neverRan(t) {
+				at = latest(at, t.StartedAt.Time)
+			}
+		}
+	}
+	for i := range c.Story.Done {
+		if k := &c.Story.Done[i]; isCallOf(k, ofRole(probes.RoleStart)) && c.containerOf(k) == name {
+			at = latest(at, k.Began)
+		}
+	}
+	return at
+}
 
 // lately is for how long the bad end of a container is worth a word after the pod runs again.
 const lately = 10 * time.Minute
