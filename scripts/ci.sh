@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof: unit tests, then what only computes beside one lab, then two labs at a time. The output
-# of a part is printed when the part ends. At the end the script prints the time of each part, the slowest tests, and each
-# test that needed a second run.
+# CI: runs all parts of the proof: unit tests, then three labs at a time beside what only computes, then what must be alone. The
+# output of a part is printed when the part ends. At the end the script prints the time of each part, the slowest tests, and
+# each test that needed a second run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
@@ -71,23 +71,26 @@ lane() {
 # waits too long. So they run alone.
 timed test make test
 
-# Two labs keep the processors busy, too: with a third, all took longer. What only computes is nicer than they are, since a
-# kubelet that gets no processor for seconds is ill, and runs beside one. node-lab is without another lab, since it looks at what
-# a lab leaves on the machine. node-hold holds a pod for ten minutes beside the others, and costs little.
-printf '%s\n' node-attach node-harm sim-stuck node-delve sim-screen sim-lab node-kubelet node-screen node-stuck test-cri node-probes >"$REPORTS/waiting"
+# node-lab looks at what a lab leaves on the machine, so no other lab runs beside it. What only computes does, and is nicer than a
+# lab, since a kubelet that gets no processor for seconds is ill.
 computing &
-computing=$!
-tests node-lab
-tests node-hold &
 lanes=$!
-lane &
+tests node-lab
+
+# A lab waits for its pods two thirds of its time. So three run at a time, those first that take longest. node-hold holds a pod
+# for ten minutes beside them, and costs little.
+printf '%s\n' node-attach sim-lab sim-stuck node-kubelet node-harm node-stuck sim-screen node-delve node-screen node-probes test-cri >"$REPORTS/waiting"
+tests node-hold &
 lanes+=" $!"
-wait $computing
-lane &
-lanes+=" $!"
+for _ in 1 2 3; do
+	lane &
+	lanes+=" $!"
+done
 wait $lanes
 
-# The soak judges the kubelet's memory and whether the node stays Ready, so no lab runs beside it.
+# node-abuse keeps all processors busy, and looks at what becomes of the kubelet. The soak judges the kubelet's memory and whether
+# the node stays Ready. Both run alone.
+tests node-abuse
 tests node-soak
 
 printf '\n== time and processor time of each part, in seconds; %d s in all\n' "$(($(date +%s) - began))"

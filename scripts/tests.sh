@@ -22,7 +22,8 @@ part() {
 	sim-stuck)    run lab sim '' ./stuck ;;
 	node-hold)    run lab node '-run ^TestHoldTenMinutes$' ./cmd/podstep-kubelet ;;
 	node-soak)    run lab node '' ./soak ;;
-	node-kubelet) run lab node '-skip ^TestHoldTenMinutes$' ./cmd/podstep-kubelet ;;
+	node-kubelet) run lab node '-skip ^(TestHoldTenMinutes|TestAbuse)$' ./cmd/podstep-kubelet ;;
+	node-abuse)   run lab node '-run ^TestAbuse$' ./cmd/podstep-kubelet ;;
 	node-probes)  run . node '' ./probes/... ;;
 	node-attach)  run . node "-skip ^(TestDelve|TestDebugger)|$harm" ./agent/attach/... ;;
 	node-harm)    run . node "-run $harm" ./agent/attach ;;
