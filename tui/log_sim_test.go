@@ -38,6 +38,11 @@ func TestLogByKeys(t *testing.T) {
 	p.lab.Create(pod)
 	t.Cleanup(func() { p.lab.Delete("logged") })
 	p.lab.UntilReady("logged")
+	p.Press(":") // another test's pod, which is gone, may be selected
+	p.Until("Commands, pods and steps")
+	p.Type("logged")
+	p.Press("Enter")
+	p.Until("› default/logged")
 	p.Press("B")
 	p.UntilThat("a log that has counted", regexp.MustCompile(`logged [1-9]\d*, dropped none`).MatchString)
 	p.Press("e", "/")
