@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -46,6 +47,22 @@ func scheduledRun(c *Case) []Finding {
 	args := c.ownerArgs(o)
 	args["next"], args["left"] = s.text(next), words.Took(next.Sub(c.Now))
 	return []Finding{c.found("controllers.scheduleLater", "", args, sure, o.LastScheduled, c.shownSchedule(o))}
+}
+
+// stateOfSchedule is stateOf for a CronJob of which no Job runs: it waits for its next one, or is stuck if its controller
+// makes none. ok is false for whatever else was asked about.
+func (c *Case) stateOfSchedule() (state life.State, from time.Time, ok bool) {
+	o := c.askedOwner()
+	if o == nil || o.Kind != "CronJob" || len(o.Running) > 0 || o.Deleting {
+		return state, from, false
+	}
+	from = c.ownerSince(o)
+	for _, f := range scheduledRun(c) {
+		if id := f.Cause.ID; id == "controllers.scheduleBroken" || id == "controllers.scheduleNotKept" {
+			return life.Stuck, cmp.Or(f.Since, from), true
+		}
+	}
+	return life.Waiting, from, true
 }
 
 // notMade finds why a CronJob has made none of the Jobs that were due after a time. first is when the first of them was due.

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/story/life"
 )
 
 // TestLastDue: the last time at which a Job was due is the last one that counting through all times finds.
@@ -58,6 +59,33 @@ func TestZoneOfSchedule(t *testing.T) {
 		}
 		if sure, known := s.sureOfZone(&c.o); sure != c.sure || known != c.known {
 			t.Errorf("%+v: %s, known %v; want %s, %v", c.o, sure, known, c.sure, c.known)
+		}
+	}
+}
+
+// TestStateOfSchedule: a CronJob waits for its next run, or is stuck if its controller makes none; while a Job of it runs, it runs.
+func TestStateOfSchedule(t *testing.T) {
+	now := time.Date(2026, 11, 26, 12, 10, 0, 0, time.UTC)
+	hour := func(h int) time.Time { return time.Date(2026, 11, 26, h, 0, 0, 0, time.UTC) }
+	for name, c := range map[string]struct {
+		o    evidence.Owner
+		want life.State
+		from time.Time
+	}{
+		"its time comes":                 {evidence.Owner{Schedule: "0 18 * * *", LastScheduled: hour(-6)}, life.Waiting, hour(0)},
+		"a Job of it runs":               {evidence.Owner{Schedule: "0 18 * * *", LastScheduled: hour(-6), Running: []string{"nightly-1"}}, life.Idle, hour(0)},
+		"it is suspended":                {evidence.Owner{Schedule: "0 18 * * *", Suspended: true}, life.Waiting, hour(0)},
+		"its schedule cannot be read":    {evidence.Owner{Schedule: "61 * * * *"}, life.Stuck, hour(0)},
+		"its day never comes":            {evidence.Owner{Schedule: "0 0 30 2 *", TimeZone: "UTC"}, life.Stuck, hour(0)},
+		"a Job was due, and none came":   {evidence.Owner{Schedule: "0 6 * * *", LastScheduled: hour(-18)}, life.Stuck, hour(6)},
+		"it is too late for the last":    {evidence.Owner{Schedule: "0 6 * * *", LastScheduled: hour(-18), Within: new(int64(60))}, life.Waiting, hour(0)},
+		"a Job is due at this very time": {evidence.Owner{Schedule: "10 12 * * *", LastScheduled: hour(-12).Add(10 * time.Minute)}, life.Waiting, hour(0)},
+	} {
+		c.o.Kind, c.o.Name, c.o.Created = "CronJob", "nightly", hour(0)
+		c.o.Wanted, c.o.Made, c.o.Ready = -1, -1, -1
+		s := &evidence.Snapshot{Taken: now, Name: evidence.Name{Namespace: "shop", Name: "nightly"}, Cluster: evidence.Cluster{Owners: []evidence.Owner{c.o}}}
+		if r := Explain(s); r.State != c.want || !r.Since.Equal(c.from) {
+			t.Errorf("%s: it is %v since %v, want %v since %v", name, r.State, r.Since, c.want, c.from)
 		}
 	}
 }

@@ -162,6 +162,9 @@ func (c *Case) stateOfOwner() (life.State, time.Time) {
 		return life.Waiting, c.Now
 	}
 	o := &c.Cluster.Owners[0]
+	if state, from, ok := c.stateOfSchedule(); ok {
+		return state, from
+	}
 	if !o.Lacks() && !o.Behind() {
 		return life.Idle, c.ownerSince(o)
 	}
