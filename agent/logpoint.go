@@ -71,35 +71,51 @@ func namesOf(log *agentpb.LogAction) map[string]bool {
 	return out
 }
 
-// ofEvent are the names of what a note has of each call that has it.
-var ofEvent = map[string]bool{"err": true, "error": true, "took": true}
+// ofExit are the names of what a note has of each call that has ended, if the call has it.
+var ofExit = map[string]bool{"err": true, "error": true, "took": true}
 
-// checkLog returns an error if a log asks for a value that none of its steps has. It takes away the steps that have none of
-// the values: their notes would be empty.
+// checkLog returns an error if a log asks for a value that none of its steps has, or has when the log acts. It takes away the
+// steps that have none of the values: their notes would be empty.
 func (a *Agent) checkLog(b *breakpoint) error {
 	if b.log == nil {
 		return nil
 	}
-	there, each := map[string]bool{}, false
-	for name := range b.log.fields {
-		each = each || ofEvent[name]
-	}
+	early, all := map[string]bool{}, maps.Clone(ofExit)
 	for id := range b.steps {
-		useful := each || b.log.fields == nil
-		for _, f := range slices.Concat(a.steps[id].Fields, a.steps[id].Results) {
-			there[f.Name] = true
-			useful = useful || b.log.fields[f.Name]
+		for _, f := range a.steps[id].Fields {
+			early[f.Name], all[f.Name] = true, true
 		}
-		if !useful {
-			delete(b.steps, id)
+		for _, f := range a.steps[id].Results {
+			all[f.Name] = true
 		}
+	}
+	there := all
+	if b.side() == enter {
+		there = early
 	}
 	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {
-		if !there[name] && !ofEvent[name] {
+		switch {
+		case there[name]:
+		case all[name]:
+			return invalid(agentpb.Problem_LATE_LOG_FIELD, args{"field": name})
+		default:
+			maps.DeleteFunc(there, func(name string, _ bool) bool { return ofExit[name] })
 			return invalid(agentpb.Problem_BAD_LOG_FIELD, args{"field": name, "fields": strings.Join(slices.Sorted(maps.Keys(there)), ", ")})
 		}
 	}
+	maps.DeleteFunc(b.steps, func(id int, _ bool) bool { return !a.hasLogged(id, b) })
 	return nil
+}
+
+// hasLogged reports whether a step has a value that a log wants, when the log acts.
+func (a *Agent) hasLogged(id int, b *breakpoint) bool {
+	wanted := func(f probes.Field) bool { return b.log.fields[f.Name] }
+	s := &a.steps[id]
+	if b.log.fields == nil || slices.ContainsFunc(s.Fields, wanted) {
+		return true
+	}
+	ofEach := func(name string) bool { return ofExit[name] }
+	return b.side() == exit && (slices.ContainsFunc(s.Results, wanted) || slices.ContainsFunc(slices.Collect(maps.Keys(b.log.fields)), ofEach))
 }
 
 // logCall makes the notes that breakpoints want of an event. The journal calls it with each one.

@@ -81,9 +81,11 @@ func TestLog(t *testing.T) {
 func TestLogRefused(t *testing.T) {
 	r := newRig(t, Options{})
 	for want, spec := range map[string]*agentpb.AddBreakpointRequest{
-		"no step here has a value named colour; there are: isTerminal, updateType": {Step: "sync.pod", Action: logOf("", "updateType", "colour")},
-		"the filter cannot be read":                         {Step: "sync.pod", Action: logOf("(")},
-		"a breakpoint at a place of the code holds or logs": {At: "a.go:1", Step: "sync.pod", Action: logOf("")},
+		"no step here has a value named colour; there are: isTerminal, updateType": {Step: "sync.pod", On: agentpb.On_ON_EXIT, Action: logOf("", "updateType", "colour")},
+		"the value isTerminal is there only when the step returns":                 {Step: "sync.pod", Action: logOf("", "updateType", "isTerminal")},
+		"the value took is there only when the step returns":                       {Step: "sync.*", Action: logOf("", "took")},
+		"the filter cannot be read":                                                {Step: "sync.pod", Action: logOf("(")},
+		"a breakpoint at a place of the code holds or logs":                        {At: "a.go:1", Step: "sync.pod", Action: logOf("")},
 	} {
 		if _, err := r.addBreakpoint(spec); err == nil || !strings.Contains(reason.Error(err).En, want) {
 			t.Errorf("the answer is %v, want %q", err, want)
@@ -138,7 +140,7 @@ func TestNamesOfLogs(t *testing.T) {
 	c := probes.MustLoad()
 	for i := range c.Steps {
 		for _, f := range append(c.Steps[i].Fields, c.Steps[i].Results...) {
-			if f.Name == "note" || f.Name == "breakpoint" || ofEvent[f.Name] {
+			if f.Name == "note" || f.Name == "breakpoint" || ofExit[f.Name] {
 				t.Errorf("step %s has a value %s", c.Steps[i].Name, f.Name)
 			}
 		}

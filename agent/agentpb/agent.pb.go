@@ -433,6 +433,8 @@ const (
 	Problem_AT_HOLDS Problem_Code = 74
 	// BAD_LOG_FIELD: no step that the breakpoint is at has a value of that name. Args: field, fields (those that there are).
 	Problem_BAD_LOG_FIELD Problem_Code = 92
+	// LATE_LOG_FIELD: the value is there only when a call ends, and the log is at its beginning. Args: field.
+	Problem_LATE_LOG_FIELD Problem_Code = 95
 	// BAD_LOG_FILTER: the filter of a log cannot be read. Args: error.
 	Problem_BAD_LOG_FILTER Problem_Code = 93
 	// TOO_MANY_EXPRESSIONS: a log at a place of the code names more expressions than the agent reads. Args: count, most.
@@ -506,6 +508,7 @@ var (
 		73: "LINES_FAILED",
 		74: "AT_HOLDS",
 		92: "BAD_LOG_FIELD",
+		95: "LATE_LOG_FIELD",
 		93: "BAD_LOG_FILTER",
 		94: "TOO_MANY_EXPRESSIONS",
 		75: "NO_STACK",
@@ -565,6 +568,7 @@ var (
 		"LINES_FAILED":         73,
 		"AT_HOLDS":             74,
 		"BAD_LOG_FIELD":        92,
+		"LATE_LOG_FIELD":       95,
 		"BAD_LOG_FILTER":       93,
 		"TOO_MANY_EXPRESSIONS": 94,
 		"NO_STACK":             75,
@@ -5024,7 +5028,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xbe\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xd2\n" +
 	"\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
@@ -5033,7 +5037,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xa9\b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\b\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -5083,6 +5087,7 @@ const file_agent_proto_rawDesc = "" +
 	"\fLINES_FAILED\x10I\x12\f\n" +
 	"\bAT_HOLDS\x10J\x12\x11\n" +
 	"\rBAD_LOG_FIELD\x10\\\x12\x12\n" +
+	"\x0eLATE_LOG_FIELD\x10_\x12\x12\n" +
 	"\x0eBAD_LOG_FILTER\x10]\x12\x18\n" +
 	"\x14TOO_MANY_EXPRESSIONS\x10^\x12\f\n" +
 	"\bNO_STACK\x10K\x12\f\n" +

@@ -72,6 +72,7 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_LINES_FAILED:         text("the debugger cannot hold a pod there: {error}", "调试器不能把 Pod 停在那里：{error}"),
 	agentpb.Problem_AT_HOLDS:             text("a breakpoint at a place of the code holds or logs, as the pod comes there; leave step, on, slower-than and other actions out", "代码位置上的断点只能在 Pod 到达时停住它或记录值；请去掉 step、on、slower-than 和其他动作"),
 	agentpb.Problem_BAD_LOG_FIELD:        text("no step here has a value named {field}; there are: {fields}", "这里没有步骤有名为 {field} 的值；可用的有：{fields}"),
+	agentpb.Problem_LATE_LOG_FIELD:       text("the value {field} is there only when the step returns: log it with --on exit, or --on error", "步骤返回时才有 {field} 的值：请用 --on exit 或 --on error 记录"),
 	agentpb.Problem_TOO_MANY_EXPRESSIONS: text("a log at a place of the code reads at most {most} expressions, and these are {count}; name fewer", "代码位置上的日志最多读取 {most} 个表达式，这里有 {count} 个；请减少"),
 	agentpb.Problem_BAD_LOG_FILTER:       text("the filter cannot be read: {error}", "无法理解过滤条件：{error}"),
 	agentpb.Problem_NO_STACK:             text("it is no call of a function, so it has no stack", "它不是函数调用，没有调用栈"),
