@@ -1,6 +1,8 @@
 package labtest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -25,7 +27,7 @@ var swept = map[string]struct {
 	"podstep break ls":    {args: [][]string{{"break", "ls", "-o", "yaml"}}},
 	"podstep hold":        {args: [][]string{{"hold", "POD", "--wait", "1s", "--lease", "1s", "-o", "json"}}},
 	"podstep holds":       {args: [][]string{{"holds", "-o", "json"}, {"holds", "POD", "-o", "wide"}}},
-	"podstep step":        {args: [][]string{{"step", "POD", "--wait", "1s"}}},
+	"podstep step":        {args: [][]string{{"step", "POD", "--wait", "1s", "--lease", "1s"}}},
 	"podstep retry":       {args: [][]string{{"retry", "POD", "--wait", "1s"}, {"retry", "POD", "--wait", "1s", "-m", "mended", "-o", "json"}}},
 	"podstep continue":    {args: [][]string{{"continue", "--all", "-o", "json"}}},
 	"podstep stack":       {args: [][]string{{"stack", "POD"}, {"stack", "POD", "-o", "json"}}},
@@ -45,11 +47,12 @@ var swept = map[string]struct {
 	"podstep agent-stdio": {why: "it passes on what the agent sends, and prints nothing of its own"},
 }
 
-// commands checks what each command prints of the pods: with a trace those that read one, without it all others.
+// commands checks what each command prints of the pods: with a trace those that read one, without it all others. The commands run
+// in the order of their names, and at the end no pod is held: a pod that comes to its next step while "step" waits is.
 func (c *Canaries) commands(tb testing.TB, l *Lab, trace string) {
 	tb.Helper()
-	for _, command := range swept {
-		for _, args := range command.args {
+	for _, name := range slices.Sorted(maps.Keys(swept)) {
+		for _, args := range swept[name].args {
 			for i, p := range c.Pods {
 				line := strings.Join(args, " ")
 				if strings.Contains(line, "TRACE") != (trace != "") || i > 0 && !strings.Contains(line, "POD") {
@@ -64,4 +67,5 @@ func (c *Canaries) commands(tb testing.TB, l *Lab, trace string) {
 			}
 		}
 	}
+	l.Podstep("continue", "--all")
 }
