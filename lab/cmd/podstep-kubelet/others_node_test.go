@@ -3,9 +3,9 @@
 package main
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,17 +62,17 @@ func TestOtherVersions(t *testing.T) {
 	}
 }
 
-// holdInOther holds a pod at one step after the other, and looks whether it goes on meanwhile.
+// holdInOther holds a pod at one step after the other, and looks how long.
 func holdInOther(t *testing.T, l *labtest.Lab) {
 	t.Helper()
-	const lease = 2 * time.Second
+	const name, lease = "held", 2 * time.Second
 	for _, step := range heldInOthers {
-		l.Must("break", "add", "default/web", "--step", step, "--times", "1", "--lease", lease.String())
+		addBreak(t, l, "default/"+name, "--step", step, "--times", "1", "--lease", lease.String())
 	}
-	l.Apply(examples + "web.yaml")
-	pod := l.UntilReady("web")
+	createWeb(t, l, name)
+	pod := l.UntilReady(name)
 	var held []string
-	for _, e := range eventsOf(string(pod.UID), l.Story("web")) {
+	for _, e := range eventsOf(string(pod.UID), l.Story(name)) {
 		if e.Kind != probes.Released {
 			continue
 		}
@@ -81,9 +81,9 @@ func holdInOther(t *testing.T, l *labtest.Lab) {
 			t.Errorf("at %s it was held for %v, want %v", e.Step, took, lease)
 		}
 	}
-	if fmt.Sprint(held) != fmt.Sprint(heldInOthers) {
+	if !slices.Equal(held, heldInOthers) {
 		t.Errorf("the pod was held at %v, want %v", held, heldInOthers)
 	}
-	l.Delete("web")
-	l.UntilGone("web")
+	l.Delete(name)
+	l.UntilGone(name)
 }
