@@ -139,10 +139,18 @@ func (s *Steps) abilities() probes.Abilities {
 		if s.Differs[name] {
 			can.NoHold = reasons.Differs.With("version", probes.KubernetesVersion)
 		}
+		if s.Locking != nil && offWorker(step) {
+			can.HoldEnter, can.HoldExit, can.NoHold = false, false, reasons.WorkerOnly.With("version", s.Version)
+		}
 		can.Missing = missing[name]
 		out.Steps[name] = can
 	}
 	return out
+}
+
+// offWorker reports whether pods are held at the step on another goroutine than their worker's.
+func offWorker(s *probes.Step) bool {
+	return s.Goroutine == "kill" || s.Hold.Enter == probes.HoldOwn || s.Hold.Exit == probes.HoldOwn
 }
 
 // misfits returns the reasons why steps are not seen in this version, and the names of the fields that others lack.

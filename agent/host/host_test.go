@@ -42,7 +42,7 @@ func TestOtherVersion(t *testing.T) {
 	c := probes.MustLoad()
 	const version = "v1.35.4"
 	s := &Steps{
-		Catalogue: c.In(version), Version: version, Seen: map[string]bool{"sync.pod": true, "sync.setstatus": true, "rt.compute": true},
+		Catalogue: c.In(version), Version: version, Seen: map[string]bool{"sync.pod": true, "sync.setstatus": true, "rt.compute": true, "probe.do": true, "cri.StopContainer": true},
 		Fails: map[string]bool{}, Differs: map[string]bool{"sync.pod": true, "sync.setstatus": true},
 		Misfits: []hook.Misfit{
 			{Step: "rt.sandboxready", Part: probes.PartFunction, Why: "not there"}, {Step: "merge.merge", Part: probes.PartPod, Why: "undefined: x"},
@@ -69,6 +69,11 @@ func TestOtherVersion(t *testing.T) {
 	}
 	if x := a.At("sync.pod"); !x.NoHold.IsZero() {
 		t.Errorf("no pod is held in sync.pod: %v", x.NoHold)
+	}
+	for _, step := range []string{"probe.do", "cri.StopContainer"} {
+		if x := a.At(step); !x.Sees() || x.HoldEnter || x.HoldExit || x.NoHold.Code != string(reasons.WorkerOnly) {
+			t.Errorf("at %s the agent can do %+v", step, x)
+		}
 	}
 	none := &Steps{Catalogue: c, Version: "v1.99.0", Differs: map[string]bool{"sync.pod": true}}
 	if none.readLocks(); !none.Differs["sync.pod"] || none.Locking != nil {

@@ -16,4 +16,5 @@ var (
 	})
 	NotInVersion = why("woven.notInVersion", "kubelet {version} has no {function}", "kubelet {version} 没有 {function}")
 	Misfit       = why("woven.misfit", "left out, as its {part} does not fit kubelet {version}: {error}", "未织入：其 {part} 与 kubelet {version} 不符：{error}")
+	WorkerOnly   = why("woven.workerOnly", "in kubelet {version} podstep holds a pod only on its worker's goroutine", "在 kubelet {version} 中，podstep 只在 Pod 的 worker goroutine 上停住 Pod")
 )
