@@ -11,7 +11,7 @@ TAGS := grpcnotrace,kustomize_disable_go_plugin_support
 # symbols it is linked in half the time.
 WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(OUT)/
 # Versions of Kubernetes of which there are woven kubelets beside that of the lab.
-WOVEN := v1.35.4 v1.37.1
+WOVEN := v1.34.4 v1.35.4 v1.37.1
 # Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
 KUBELETS := v1.30.14 v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
