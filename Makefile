@@ -10,6 +10,8 @@ TAGS := grpcnotrace,kustomize_disable_go_plugin_support
 # The lab is a module of its own, the only one that needs Kubernetes. podstep-lab is large, and nobody debugs it. Without
 # symbols it is linked in half the time.
 WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAGS)" -ldflags "./cmd/podstep-lab=$(LDFLAGS) -s -w" -o $(OUT)/
+# Versions of Kubernetes of which there are woven kubelets beside that of the lab.
+WOVEN := v1.34.4 v1.35.4 v1.37.1
 # Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
 KUBELETS := v1.30.14 v1.31.4 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
@@ -79,6 +81,11 @@ kubelet: ## an unmodified kubelet, to compare with
 .PHONY: kubelets
 kubelets: ## unmodified kubelets of other versions, as they are released (some minutes each)
 	@for version in $(KUBELETS); do scripts/kubelet.sh $$version $(BIN)/kubelet-$$version || exit 1; done
+
+.PHONY: woven
+woven: weave ## woven kubelets of other versions, into bin/podstep-kubelet-VERSION; WOVEN=v1.35.4 for one
+	@for version in $(WOVEN); do out=$(BIN)/podstep-kubelet-$$version; \
+		$(BIN)/podstep-weave kubelet --kubernetes $$version -o $$out || exit 1; $(BIN)/podstep-weave report $$out | tail -n 1; done
 
 .PHONY: kubelets-debug
 kubelets-debug: ## unmodified kubelets with debug information, optimised and not

@@ -42,6 +42,9 @@ type Options struct {
 	// Differs names the steps whose function differs from the one that the catalogue was read from. No pod is held in
 	// such a function, nor in what it calls.
 	Differs map[string]bool
+	// Locking are the functions of this kubelet that take a lock, if it is of another version than the catalogue's. Then a
+	// pod is held only on its worker's goroutine, and only while none of them is under way. Nil: people have read the locks.
+	Locking []string
 	// RecorderBytes bounds the flight recorder in memory.
 	RecorderBytes int64
 	// QueueEvents bounds the queue between the kubelet's goroutines and the
@@ -90,6 +93,7 @@ type Agent struct {
 	verdicts *verdicts
 	points   breakpoints
 	holds    holdTable
+	locking  *locking // nil: people have read the locks of this kubelet
 	faults   struct{ fails, delays atomic.Uint64 }
 	syncNow  atomic.Pointer[syncNow] // nil: no kubelet has given one
 	lines    func() map[string]place // found when somebody first asks
@@ -161,6 +165,9 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		a.steps = append(a.steps, info)
 	}
 	a.findSeers()
+	for _, s := range c.OfRole(probes.RoleWorker) {
+		a.locking = newLocking(s.Symbol, opts.Locking)
+	}
 	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.Init()

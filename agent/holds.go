@@ -219,7 +219,7 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if a.holds.armed.Load() == 0 {
 		return nil
 	}
-	may := a.mayHold(s, ps.pod, side)
+	may := a.mayHold(s, ps.pod, side) && a.locking.free()
 	at := crossing{s, ps, side, errText}
 	if may && a.stopPending(at) {
 		return nil
@@ -234,7 +234,7 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 	if a.holds.armed.Load() == 0 {
 		return nil
 	}
-	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) || !a.locking.free() })
 	stopped := false
 	for _, ps := range parts {
 		stopped = a.stopPending(crossing{s, ps, side, errText}) || stopped

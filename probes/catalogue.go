@@ -73,6 +73,8 @@ type Step struct {
 	File string `yaml:"file"`
 	// Formerly is what the function was called in older kubelets, the oldest first.
 	Formerly []Former `yaml:"formerly" json:"-"`
+	// Later is what the function literal is called in newer kubelets.
+	Later *Later `yaml:"later" json:"-"`
 	// CRI is the method that the function calls, such as ImageService.PullImage, if the function is one of the
 	// kubelet's CRI client.
 	CRI string `yaml:"cri"`
@@ -436,7 +438,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 // plainlyOutside reports whether a step that is no function has nothing that only a function has.
 func (s *Step) plainlyOutside() bool {
 	known := map[Witness]PodKind{ByAPI: PodObject, ByKubelet: PodObject, ByRuntime: PodSandboxConfig, ByCall: PodNone}
-	if len(s.Formerly) > 0 {
+	if len(s.Formerly) > 0 || s.Later != nil {
 		return false
 	}
 	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet + s.EndBackOff + s.SyncNow

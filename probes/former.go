@@ -18,20 +18,40 @@ type Former struct {
 	File   string `yaml:"file"`
 }
 
+// Later is what a step's function literal is called in kubelets of newer minor versions.
+type Later struct {
+	// From is the first minor version that calls it so, such as v1.37.
+	From string `yaml:"from"`
+	// Closure is like that of the step.
+	Closure string `yaml:"closure"`
+}
+
 // In returns the catalogue for a kubelet of a version such as v1.28.15 or v1.28.15+k3s1: its functions have the names
 // that they have there. A version that cannot be read is the catalogue's own.
 func (c *Catalogue) In(version string) *Catalogue {
 	m, ok := minorNumber(version)
-	if !ok || !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.former(m) != nil }) {
+	if !ok || !slices.ContainsFunc(c.Steps, func(s Step) bool { return s.former(m) != nil || s.later(m) != nil }) {
 		return c
 	}
-	out := *c
-	out.Steps, out.byName, out.byRole = slices.Clone(c.Steps), maps.Clone(c.byName), map[Role][]*Step{}
+	out := c.clone()
 	for i := range out.Steps {
 		s := &out.Steps[i]
 		if f := s.former(m); f != nil {
 			s.Symbol, s.File = f.Symbol, cmp.Or(f.File, s.File)
 		}
+		if l := s.later(m); l != nil {
+			s.Closure = l.Closure
+		}
+	}
+	return out
+}
+
+// clone returns a catalogue whose steps may be changed.
+func (c *Catalogue) clone() *Catalogue {
+	out := *c
+	out.Steps, out.byName, out.byRole = slices.Clone(c.Steps), maps.Clone(c.byName), map[Role][]*Step{}
+	for i := range out.Steps {
+		s := &out.Steps[i]
 		out.byName[s.Name] = s
 		out.byRole[s.Story.Role] = append(out.byRole[s.Story.Role], s)
 	}
@@ -46,6 +66,17 @@ func (s *Step) former(minor int) *Former {
 		}
 	}
 	return nil
+}
+
+// later returns the name that the step's function literal has in a minor version; nil: the step's own.
+func (s *Step) later(minor int) *Later {
+	if s.Later == nil {
+		return nil
+	}
+	if from, ok := minorNumber(s.Later.From); !ok || minor < from {
+		return nil
+	}
+	return s.Later
 }
 
 var minorOne = regexp.MustCompile(`^v1\.(\d{1,4})(\D|$)`)
@@ -77,6 +108,14 @@ func (s *Step) formerlyWrong() string {
 			return "a former name is today's"
 		}
 		last = until
+	}
+	if l := s.Later; l != nil {
+		switch _, ok := minorNumber(l.From); {
+		case !ok || minor(l.From) != l.From:
+			return "a later name is from no minor version on"
+		case s.Closure == "" || l.Closure == "" || l.Closure == s.Closure:
+			return "a later name is not that of a function literal, or is today's"
+		}
 	}
 	return ""
 }

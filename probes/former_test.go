@@ -60,3 +60,21 @@ func TestFormerlyWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestLater: a function literal has another name in a newer kubelet.
+func TestLater(t *testing.T) {
+	c := MustLoad()
+	for version, want := range map[string]string{"v1.35.4": "start", KubernetesVersion: "start", "v1.37.1": "startWithInitState", "v1.38.0": "startWithInitState"} {
+		if got := c.In(version).Step("rt.start").Closure; got != want {
+			t.Errorf("in %s it is %s, want %s", version, got, want)
+		}
+	}
+	for _, wrong := range []Step{
+		{Closure: "a", Later: &Later{From: "v1.37.1", Closure: "b"}}, {Closure: "a", Later: &Later{From: "v1.37", Closure: "a"}},
+		{Later: &Later{From: "v1.37", Closure: "b"}},
+	} {
+		if wrong.formerlyWrong() == "" {
+			t.Errorf("%+v of %q is not wrong", wrong.Later, wrong.Closure)
+		}
+	}
+}

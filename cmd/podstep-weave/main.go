@@ -4,11 +4,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
-	"sort"
-	"strings"
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/weave"
@@ -17,7 +16,9 @@ import (
 const usage = `usage:
   podstep-weave go build|test|run|install ...  runs the go command so that it weaves
   podstep-weave toolexec TOOL ARGS...          for go build -toolexec='podstep-weave toolexec'
-  podstep-weave report PROGRAM                 prints what was woven into a program
+  podstep-weave kubelet --kubernetes VERSION -o FILE
+                                               builds a woven kubelet of another version, in podstep's source
+  podstep-weave report PROGRAM                 prints what was woven into a program, and what does not fit it
 `
 
 func main() {
@@ -37,6 +38,12 @@ func main() {
 			fail(2, usage)
 		}
 		os.Exit(toolexec(marked, rest[0], rest[1:]))
+	case "kubelet":
+		o, err := parseKubelet(rest)
+		if err != nil {
+			fail(2, fmt.Sprintf("podstep-weave: %v\n%s", err, usage))
+		}
+		exitWith(kubelet(o))
 	case "report":
 		if len(rest) != 1 {
 			fail(2, usage)
@@ -76,7 +83,7 @@ func goCommand(args []string) {
 	if err != nil {
 		fail(1, fmt.Sprintf("podstep-weave: find own program: %v\n", err))
 	}
-	goArgs, err := weave.Command(catalogue(), self, args)
+	goArgs, err := weave.Command(catalogue(), "", self, args)
 	if err != nil {
 		fail(2, "podstep-weave: "+err.Error()+"\n")
 	}
@@ -88,39 +95,28 @@ func goCommand(args []string) {
 	if verb := goArgs[0]; verb == "build" || verb == "install" {
 		start = build
 	}
-	if err := start(goArgs); err != nil {
-		if exit, ok := err.(*exec.ExitError); ok {
-			os.Exit(exit.ExitCode())
-		}
+	if err := start(goArgs); errors.Is(err, exec.ErrNotFound) {
 		fail(1, fmt.Sprintf("podstep-weave: run go: %v; is Go installed and in PATH?\n", err))
+	} else {
+		exitWith(err)
 	}
+}
+
+// exitWith ends the program if there is an error. Of one of the go command, which has reported it, it keeps the exit code.
+func exitWith(err error) {
+	if err == nil {
+		return
+	}
+	if exit, ok := err.(*exec.ExitError); ok {
+		os.Exit(exit.ExitCode())
+	}
+	fail(1, fmt.Sprintf("podstep-weave: %v\n", err))
 }
 
 func runGo(args []string) error {
 	cmd := exec.Command("go", args...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 	return cmd.Run()
-}
-
-func report(file string) {
-	packages, err := weave.Report(file)
-	if err != nil {
-		fail(1, fmt.Sprintf("podstep-weave: %v\n", err))
-	}
-	if len(packages) == 0 {
-		fail(1, fmt.Sprintf("podstep-weave: nothing was woven into %s\n", file))
-	}
-	n := 0
-	for _, p := range packages {
-		names := make([]string, 0, len(p.Steps))
-		for s := range p.Steps {
-			names = append(names, s)
-		}
-		sort.Strings(names)
-		n += len(names)
-		fmt.Printf("%s  %s\n    %s\n", p.Path, p.Hash, strings.Join(names, " "))
-	}
-	fmt.Printf("%d steps in %d packages\n", n, len(packages))
 }
 
 func fail(code int, text string) {

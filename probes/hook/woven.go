@@ -9,8 +9,12 @@ import (
 )
 
 // RecordMark begins every record of what was woven, in memory and in the
-// program's file.
-const RecordMark = "podstep:woven"
+// program's file. The other marks begin the lines that may follow.
+const (
+	RecordMark     = "podstep:woven"
+	KubernetesMark = "podstep:kubernetes"
+	MisfitMark     = "podstep:misfit"
+)
 
 // Package is what the weaver did to one package.
 type Package struct {
@@ -18,8 +22,20 @@ type Package struct {
 	Path string
 	// Hash is probes.Catalogue.PackageHash of the catalogue it was woven with.
 	Hash string
+	// Kubernetes is the version of Kubernetes for which it was woven. Empty: the catalogue's own.
+	Kubernetes string
 	// Steps are the steps in this package, by name.
 	Steps map[string]Step
+	// Misfits are what was left out, because it does not fit that version.
+	Misfits []Misfit
+}
+
+// Misfit is what does not fit a kubelet.
+type Misfit struct {
+	Step string
+	// Part of the step: one of those of package probes.
+	Part string
+	Why  string
 }
 
 // Step is what woven code knows of a step.
@@ -63,10 +79,12 @@ func Woven() ([]Package, error) {
 	return out, nil
 }
 
-// ParseRecord reads a record: the mark, import path, hash, and name=id:sum of each
-// step, with a ! behind the id if it can fail.
+// ParseRecord reads a record. Its first line has the mark, import path, hash, and name=id:sum of each step, with a ! behind
+// the id if it can fail. Of a package that was woven for another version there are more lines: one with the version, and
+// one for each misfit, with its step, its part and the reason.
 func ParseRecord(record string) (Package, error) {
-	words := strings.Fields(record)
+	first, rest, _ := strings.Cut(strings.TrimSpace(record), "\n")
+	words := strings.Fields(first)
 	if len(words) < 3 || words[0] != RecordMark {
 		return Package{}, fmt.Errorf("read what was woven: bad record %q", record)
 	}
@@ -80,6 +98,17 @@ func ParseRecord(record string) (Package, error) {
 			return Package{}, fmt.Errorf("read what was woven into %s: bad step %q", p.Path, w)
 		}
 		p.Steps[name] = Step{n, fails, sum}
+	}
+	for line := range strings.Lines(rest) {
+		words := strings.SplitN(strings.TrimSpace(line), " ", 4)
+		switch {
+		case words[0] == KubernetesMark && len(words) == 2:
+			p.Kubernetes = words[1]
+		case words[0] == MisfitMark && len(words) == 4:
+			p.Misfits = append(p.Misfits, Misfit{words[1], words[2], words[3]})
+		default:
+			return Package{}, fmt.Errorf("read what was woven into %s: bad line %q", p.Path, line)
+		}
 	}
 	return p, nil
 }

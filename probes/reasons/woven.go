@@ -14,4 +14,7 @@ var (
 		En: "this kubelet's function is not the one of {version} from which podstep knows which locks are held here",
 		Zh: "这个 kubelet 的函数不是 {version} 的那一个，podstep 只知道后者在此处持有哪些锁",
 	})
+	NotInVersion = why("woven.notInVersion", "kubelet {version} has no {function}", "kubelet {version} 没有 {function}")
+	Misfit       = why("woven.misfit", "left out, as its {part} does not fit kubelet {version}: {error}", "未织入：其 {part} 与 kubelet {version} 不符：{error}")
+	WorkerOnly   = why("woven.workerOnly", "in kubelet {version} podstep holds a pod only on its worker's goroutine", "在 kubelet {version} 中，podstep 只在 Pod 的 worker goroutine 上停住 Pod")
 )

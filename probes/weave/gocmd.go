@@ -14,7 +14,7 @@ import (
 
 // ours is the weaver's own source: a change of it must rebuild what it wove.
 //
-//go:embed rewrite.go toolexec.go record.go
+//go:embed rewrite.go toolexec.go record.go misfit.go changed.go
 var ours embed.FS
 
 // sourceHash identifies the weaver.
@@ -59,7 +59,9 @@ func packages(c *probes.Catalogue) []string {
 // flags into the identity of what it builds. So when the weaver or the catalogue changes, it rebuilds what is woven
 // and what depends on it, and never anything else: the rest is shared with builds that do not weave. Since the last
 // -gcflags that matches a package wins, those of the caller are repeated in ours.
-func Command(c *probes.Catalogue, self string, args []string) ([]string, error) {
+//
+// version is that of the Kubernetes that is woven. Empty: the catalogue's own, which it has to fit.
+func Command(c *probes.Catalogue, version, self string, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("which go command? e.g. podstep-weave go build -o podstep-kubelet ./cmd/podstep-kubelet")
 	}
@@ -73,8 +75,15 @@ func Command(c *probes.Catalogue, self string, args []string) ([]string, error) 
 	for _, g := range given {
 		out = append(out, "-gcflags="+g)
 	}
+	if version != "" {
+		c = c.In(version)
+	}
 	for _, p := range packages(c) {
-		flags := append(matching(given, p), Mark+"="+sourceHash()+"-"+c.PackageHash(p))
+		mark := Mark + "=" + sourceHash() + "-" + c.PackageHash(p)
+		if version != "" {
+			mark += "-" + hashOf(changed(c.Packages()[p], version)) + markVersion + version
+		}
+		flags := append(matching(given, p), mark)
 		out = append(out, "-gcflags="+p+"="+strings.Join(flags, " "))
 	}
 	return append(out, rest...), nil

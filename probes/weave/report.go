@@ -24,12 +24,8 @@ func Report(file string) ([]hook.Package, error) {
 			break
 		}
 		b = b[i:]
-		end := bytes.IndexByte(b, '\n')
-		if end < 0 {
-			break
-		}
 		// Other text may contain the mark, such as this program's own.
-		if p, err := hook.ParseRecord(string(b[:end])); err == nil {
+		if p, err := hook.ParseRecord(firstRecord(b)); err == nil {
 			seen[p.Path] = p
 		}
 		b = b[len(mark):]
@@ -40,4 +36,19 @@ func Report(file string) ([]hook.Package, error) {
 	}
 	sort.Slice(out, func(i, j int) bool { return out[i].Path < out[j].Path })
 	return out, nil
+}
+
+// firstRecord returns the record with which the bytes begin: a line, and those after it that belong to it.
+func firstRecord(b []byte) string {
+	n := 0
+	for {
+		end := bytes.IndexByte(b[n:], '\n')
+		if end < 0 {
+			return string(b[:n])
+		}
+		n += end + 1
+		if !bytes.HasPrefix(b[n:], []byte(hook.KubernetesMark+" ")) && !bytes.HasPrefix(b[n:], []byte(hook.MisfitMark+" ")) {
+			return string(b[:n])
+		}
+	}
 }

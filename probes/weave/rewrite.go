@@ -6,11 +6,13 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"slices"
 	"sort"
 	"strconv"
 	"strings"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/hook"
 )
 
 // File is a source file: its name as stack traces shall show it, and its text.
@@ -27,6 +29,8 @@ type Woven struct {
 	Glue []byte
 	// Lines says on which line of which file a step was woven in.
 	Lines map[Place]*probes.Step
+	// Misfits are what was left out.
+	Misfits []hook.Misfit
 }
 
 // Place is a line of a file.
@@ -35,33 +39,51 @@ type Place struct {
 	Line int
 }
 
-// Package weaves steps into the files of the package with that import path.
-// hash is what the woven package reports of itself, see
-// probes.Catalogue.PackageHash. A step whose function is not there is an error
-// that names the step.
-func Package(path, hash string, steps []*probes.Step, files []File) (*Woven, error) {
+// Target is a package that is to be woven.
+type Target struct {
+	// Path is the import path.
+	Path string
+	// Hash is what the woven package reports of itself, see probes.Catalogue.PackageHash.
+	Hash string
+	// Version is the version of Kubernetes that the package is of. Empty: the catalogue's own. What does not fit another
+	// version is left out.
+	Version string
+	Steps   []*probes.Step
+	// Misfits are what is known not to fit.
+	Misfits []hook.Misfit
+}
+
+// Package weaves steps into the files of a package. A step whose function is not there is an error that names the step,
+// or in another version a misfit.
+func Package(t Target, files []File) (*Woven, error) {
 	src := &source{fset: token.NewFileSet(), files: files}
-	if err := src.parse(wanted(steps)); err != nil {
+	if err := src.parse(wanted(t.Steps)); err != nil {
 		return nil, err
 	}
 	edits := map[int][]edit{}
 	fails, sums := map[*probes.Step]bool{}, map[*probes.Step]string{}
-	w := &Woven{Files: map[string][]byte{}, Lines: map[Place]*probes.Step{}}
-	for _, step := range steps {
+	w := &Woven{Files: map[string][]byte{}, Lines: map[Place]*probes.Step{}, Misfits: slices.Clone(t.Misfits)}
+	var woven []*probes.Step
+	for _, step := range t.fitting() {
 		fn, err := src.find(step)
+		if err != nil && t.Version != "" {
+			w.Misfits = append(w.Misfits, hook.Misfit{Step: step.Name, Part: probes.PartFunction, Why: err.Error()})
+			continue
+		}
 		if err != nil {
-			return nil, fmt.Errorf("weave step %q into %s: %w", step.Name, path, err)
+			return nil, fmt.Errorf("weave step %q into %s: %w", step.Name, t.Path, err)
 		}
 		es, errName := fn.edits(src, step)
 		edits[fn.file] = append(edits[fn.file], es...)
 		fails[step], sums[step] = errName != "", src.sum(fn)
 		w.Lines[Place{files[fn.file].Name, src.line(fn.body.Lbrace)}] = step
+		woven = append(woven, step)
 	}
 	for i, es := range edits {
 		text := apply(files[i].Text, es)
 		w.Files[files[i].Name] = append([]byte("//line "+files[i].Name+":1:1\n"), text...)
 	}
-	w.Glue = glue(src.name, Record(path, hash, steps, fails, sums))
+	w.Glue = glue(src.name, t.record(woven, fails, sums, w.Misfits))
 	return w, nil
 }
 

@@ -21,6 +21,9 @@ import (
 // compiler sees it. See Command.
 const Mark = "-podstep-weave"
 
+// markVersion stands in Mark before the version of Kubernetes, if the package is woven for another one than the catalogue's.
+const markVersion = "@"
+
 // Toolexec is run by the go command in place of each of its tools, with the
 // tool and its arguments. It returns the exit code.
 //
@@ -41,9 +44,12 @@ func Toolexec(load func() *probes.Catalogue, marked bool, tool string, args []st
 	case IsVersion(args):
 		return version(load, marked, tool, args)
 	}
-	weave := cmd.takeMark()
+	weave, version := cmd.takeMark()
 	if weave || !marked {
 		cmd.catalogue = load()
+	}
+	if version != "" {
+		cmd.version, cmd.catalogue = version, cmd.catalogue.In(version)
 	}
 	if !marked {
 		weave = len(cmd.catalogue.Packages()[cmd.flag("-p")]) > 0
@@ -86,22 +92,24 @@ func version(load func() *probes.Catalogue, marked bool, tool string, args []str
 // compile is one call of the compiler.
 type compile struct {
 	catalogue *probes.Catalogue
+	version   string // of Kubernetes; empty: the catalogue's own
 	tool      string
 	args      []string
 }
 
-// takeMark removes Mark from the arguments and reports whether it was there.
-func (c *compile) takeMark() (found bool) {
+// takeMark removes Mark from the arguments. It reports whether it was there, and which version of Kubernetes it named.
+func (c *compile) takeMark() (found bool, version string) {
 	kept := c.args[:0:0]
 	for _, a := range c.args {
 		if a == Mark || strings.HasPrefix(a, Mark+"=") {
 			found = true
+			_, version, _ = strings.Cut(a, markVersion)
 			continue
 		}
 		kept = append(kept, a)
 	}
 	c.args = kept
-	return found
+	return found, version
 }
 
 // flag returns the value of a flag that takes one.
@@ -117,7 +125,8 @@ func (c *compile) flag(name string) string {
 	return ""
 }
 
-// woven compiles the package with the hook in it.
+// woven compiles the package with the hook in it. If the package is of another version, and expressions do not compile
+// there, it is compiled again without them.
 func (c *compile) woven() (int, error) {
 	path := c.flag("-p")
 	out := c.flag("-o")
@@ -129,20 +138,48 @@ func (c *compile) woven() (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	w, err := Package(path, c.catalogue.PackageHash(path), c.catalogue.Packages()[path], files)
+	dir := filepath.Join(filepath.Dir(out), "podstep")
+	t := Target{Path: path, Hash: c.catalogue.PackageHash(path), Version: c.version, Steps: c.catalogue.Packages()[path]}
+	if t.Version != "" {
+		t.Misfits = changed(t.Steps, t.Version)
+	}
+	for {
+		w, stdout, code, err := c.compile(t, files, first, dir)
+		if err != nil {
+			return 0, err
+		}
+		if code != 0 && t.Version != "" {
+			found, err := c.misfits(t, files, first, dir+"-misfits")
+			if err != nil {
+				return 0, err
+			}
+			if len(found) > 0 {
+				t.Misfits = append(t.Misfits, found...)
+				continue
+			}
+		}
+		if _, err := os.Stdout.Write(stdout); err != nil {
+			return 0, fmt.Errorf("write what the compiler wrote: %w", err)
+		}
+		if code != 0 {
+			explain(os.Stderr, w, string(stdout))
+		}
+		return code, nil
+	}
+}
+
+// compile weaves the package and runs the compiler once. It returns what the compiler wrote, and its exit code.
+func (c *compile) compile(t Target, files []File, first int, dir string, more ...string) (w *Woven, stdout []byte, code int, err error) {
+	if w, err = Package(t, files); err != nil {
+		return nil, nil, 0, err
+	}
+	args, err := c.replace(w, files, first, dir)
 	if err != nil {
-		return 0, err
+		return nil, nil, 0, err
 	}
-	args, err := c.replace(w, files, first, filepath.Join(filepath.Dir(out), "podstep"))
-	if err != nil {
-		return 0, err
-	}
-	var stdout bytes.Buffer
-	code := run(c.tool, args, io.MultiWriter(os.Stdout, &stdout))
-	if code != 0 {
-		explain(os.Stderr, w, stdout.String())
-	}
-	return code, nil
+	var out bytes.Buffer
+	code = run(c.tool, append(more, args...), &out)
+	return w, out.Bytes(), code, nil
 }
 
 // firstFile is the index of the first source file: all files come last.

@@ -89,7 +89,7 @@ func TestGolden(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, err := Package("toy/shapes", "hash", steps(toyCatalogue("")), []File{{"/src/shapes.go", text}})
+	w, err := Package(Target{Path: "toy/shapes", Hash: "hash", Steps: steps(toyCatalogue(""))}, []File{{"/src/shapes.go", text}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,7 +126,7 @@ func TestMissing(t *testing.T) {
 		{"p.F", "return", "0 function literals are returned, want 1"},
 	} {
 		s := &probes.Step{Name: "the.step", Symbol: c.symbol, Closure: c.closure}
-		_, err := Package("p", "hash", []*probes.Step{s}, []File{{"p.go", text}})
+		_, err := Package(Target{Path: "p", Hash: "hash", Steps: []*probes.Step{s}}, []File{{"p.go", text}})
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "the.step") {
 			t.Errorf("%s %s: %v, want the step's name and %q", c.symbol, c.closure, err, c.want)
 		}
@@ -168,13 +168,16 @@ func goToy(t *testing.T, dir string, env []string, args ...string) (string, erro
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := toyCatalogue("")
+	c, version := toyCatalogue(""), ""
 	for _, e := range env {
 		if v, ok := strings.CutPrefix(e, "TOY_EXPR="); ok {
 			c = toyCatalogue(v)
 		}
+		if v, ok := strings.CutPrefix(e, "TOY_VERSION="); ok {
+			version = v
+		}
 	}
-	goArgs, err := Command(c, self, args)
+	goArgs, err := Command(c, version, self, args)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,7 +244,7 @@ func TestFlags(t *testing.T) {
 			t.Errorf("go %v: report %v, %v", args, packages, err)
 		}
 	}
-	if _, err := Command(toyCatalogue(""), "self", []string{"build", "-toolexec=x"}); err == nil {
+	if _, err := Command(toyCatalogue(""), "", "self", []string{"build", "-toolexec=x"}); err == nil {
 		t.Error("a second -toolexec was taken")
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/podstep/podstep/agent/client"
 	"github.com/podstep/podstep/agent/host"
-	"github.com/podstep/podstep/lab/whatif"
 )
 
 // startAgent starts the agent in this process and returns a function that ends it. A kubelet that was not woven
@@ -20,7 +19,7 @@ func startAgent() (stop func()) {
 		return func() {}
 	}
 	stop, err := host.Start(host.Options{
-		KubeletVersion: version.Get().GitVersion, Node: nodeName(os.Args[1:]), Socket: socketPath(), ReadOnly: readOnly(), Form: whatif.Form, Warn: warn,
+		KubeletVersion: version.Get().GitVersion, Node: nodeName(os.Args[1:]), Socket: socketPath(), ReadOnly: readOnly(), Form: form, Warn: warn,
 	})
 	if err != nil {
 		warn("%v; or run the kubelet without podstep: PODSTEP=off", err)

@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"runtime"
+	"strings"
+)
+
+// locking are the functions of a kubelet of another version than the catalogue's. People have read which locks are held in
+// the catalogue's version. Of others the source tells which functions take a lock.
+type locking struct {
+	worker string          // the function in which a pod's worker spends its life
+	locks  map[string]bool // functions that take a lock
+}
+
+// newLocking returns nil if there is no list of such functions.
+func newLocking(worker string, locks []string) *locking {
+	if locks == nil {
+		return nil
+	}
+	l := &locking{worker: worker, locks: map[string]bool{}}
+	for _, symbol := range locks {
+		l.locks[symbol] = true
+	}
+	return l
+}
+
+// free reports whether the calling goroutine is a worker, and no function is under way in it that takes a lock. What called
+// the worker does not count: a lock that is held for as long as a pod lives would let no second pod live.
+func (l *locking) free() bool {
+	if l == nil {
+		return true
+	}
+	pcs := make([]uintptr, 256)
+	n := runtime.Callers(2, pcs)
+	if n == len(pcs) {
+		return false // what is below is not known
+	}
+	for frames := runtime.CallersFrames(pcs[:n]); ; {
+		frame, more := frames.Next()
+		switch {
+		case l.takes(frame.Function):
+			return false
+		case frame.Function == l.worker:
+			return true
+		case !more:
+			return false
+		}
+	}
+}
+
+// takes reports whether a function takes a lock. A function literal counts as the function that it is in.
+func (l *locking) takes(function string) bool {
+	for name := function; ; {
+		if l.locks[name] {
+			return true
+		}
+		i := strings.LastIndexByte(name, '.')
+		if i < 0 || i < strings.LastIndexByte(name, '/') {
+			return false
+		}
+		name = name[:i]
+	}
+}
