@@ -33,6 +33,7 @@ var generators = []generator{
 	{"source", "probes/source/excerpts.json.gz", "the kubelet's source", source.WriteExcerpts},
 	{"memory", "probes/memory", "the kubelet's types and the expressions in probes/catalogue", memory.Write},
 	{"steps", "docs/steps.md", "probes/catalogue and probes/memory", page(writeSteps)},
+	{"minors", "docs/minors.md", "probes/catalogue and probes/memory", page(writeMinors)},
 	{"inside", "docs/inside.md", "probes/uprobe/seen and probes/memory", page(writeInside)},
 	{"log", "docs/log.md", "probes/catalogue", page(writeLog)},
 	{"causes", "docs/causes.md", "agent/explain/causes/table and the snapshots beside it", page(writeCauses)},
