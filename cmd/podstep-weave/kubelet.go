@@ -34,11 +34,12 @@ func parseKubelet(args []string) (o kubeletOptions, err error) {
 		return o, fmt.Errorf("%q is not expected here", flags.Arg(0))
 	case o.version == "":
 		return o, errors.New("which version? e.g. --kubernetes v1.35.4")
-	case o.out == "":
-		return o, errors.New("into which file? e.g. -o bin/podstep-kubelet-" + o.version)
 	}
 	if _, err := libraries(o.version); err != nil {
 		return o, err
+	}
+	if o.out == "" {
+		return o, errors.New("into which file? e.g. -o bin/podstep-kubelet-" + o.version)
 	}
 	o.out, err = filepath.Abs(o.out)
 	return o, err

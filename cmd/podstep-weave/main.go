@@ -5,6 +5,7 @@ package main
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -40,6 +41,10 @@ func main() {
 		os.Exit(toolexec(marked, rest[0], rest[1:]))
 	case "kubelet":
 		o, err := parseKubelet(rest)
+		if errors.Is(err, flag.ErrHelp) {
+			fmt.Print(usage)
+			return
+		}
 		if err != nil {
 			fail(2, fmt.Sprintf("podstep-weave: %v\n%s", err, usage))
 		}
