@@ -290,37 +290,6 @@ func (a *app) breakList() *cobra.Command {
 	return cmd
 }
 
-func (a *app) breakRemove() *cobra.Command {
-	var out format
-	cmd := &cobra.Command{
-		Use:               "rm ID [-o json|yaml]",
-		Short:             "Remove a breakpoint",
-		Long:              "Removes a breakpoint. A pod that it holds stays held until its lease ends, or podstep continue.",
-		Args:              arguments(1, 1, "ID"),
-		ValidArgsFunction: a.completeBreakpoints,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			id, err := strconv.ParseUint(args[0], 10, 32)
-			if err != nil || id == 0 {
-				return usagef("%q is not the ID of a breakpoint; podstep break ls lists them", args[0])
-			}
-			c, err := a.dial(cmd.Context())
-			if err != nil {
-				return err
-			}
-			defer c.Close()
-			b, err := c.RemoveBreakpoint(cmd.Context(), &agentpb.RemoveBreakpointRequest{Id: uint32(id)})
-			if err != nil {
-				return err
-			}
-			return out.print(a.out, newBreakJSON(b), func(w io.Writer) {
-				fmt.Fprintf(w, "removed breakpoint %d, which had %d hits\n", b.Id, b.Hits)
-			})
-		},
-	}
-	out.add(cmd, "json", "yaml")
-	return cmd
-}
-
 // breakJSON is a breakpoint as scripts get it.
 type breakJSON struct {
 	ID         uint32            `json:"id"`

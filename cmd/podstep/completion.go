@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
@@ -83,16 +84,15 @@ func (a *app) completePods(cmd *cobra.Command, args []string, typed string) (out
 }
 
 func (a *app) completeBreakpoints(cmd *cobra.Command, args []string, _ string) (out []string, _ cobra.ShellCompDirective) {
-	if len(args) > 0 {
-		return nil, noFiles
-	}
 	a.askAgent(cmd, func(ctx context.Context, c *client.Client) {
 		answer, err := c.ListBreakpoints(ctx, &agentpb.ListBreakpointsRequest{})
 		if err != nil {
 			return
 		}
 		for _, b := range answer.Breakpoints {
-			out = append(out, number(b.Id)+"\t"+words.Clean(b.GetSpec().GetStep()))
+			if id := number(b.Id); !slices.Contains(args, id) {
+				out = append(out, id+"\t"+words.Clean(b.GetSpec().GetStep()))
+			}
 		}
 	})
 	return out, noFiles
