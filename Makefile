@@ -121,7 +121,9 @@ tools: ## gotestsum and staticcheck, in go.mod's versions
 	@mkdir -p $(BIN)/tools
 	go build -o $(BIN)/tools/ gotest.tools/gotestsum honnef.co/go/tools/cmd/staticcheck
 
+# A quarter of the processor time of unit tests was for collecting garbage. With this there may be more of it.
 .PHONY: test
+test: export GOGC = 400
 test: ## unit tests: no root, no network
 	go test -vet=off -timeout 30m -p 4 -tags $(TAGS) ./...
 	cd lab && go test -vet=off -timeout 30m -p 4 -tags $(TAGS) ./...

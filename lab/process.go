@@ -151,7 +151,7 @@ func (l *Lab) environment() []string {
 	env := []string{"PATH=" + searchPath(), "HOME=" + l.paths.node("home"), "TMPDIR=" + l.paths.node("tmp")}
 	for _, kv := range os.Environ() {
 		// PODSTEP_ is for the agent in the kubelet, the others are for the Go runtime.
-		for _, prefix := range []string{"PODSTEP_", "GODEBUG=", "GOTRACEBACK=", "GOMAXPROCS=", "GOCOVERDIR="} {
+		for _, prefix := range []string{"PODSTEP_", "GODEBUG=", "GOTRACEBACK=", "GOMAXPROCS=", "GOCOVERDIR=", "GOGC=", "GOMEMLIMIT="} {
 			if strings.HasPrefix(kv, prefix) {
 				env = append(env, kv)
 			}
