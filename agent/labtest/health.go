@@ -36,23 +36,30 @@ type Health struct {
 	duration time.Duration // for how long a renewal of the lease counts
 }
 
-// WatchHealth begins to watch.
+// WatchHealth begins to watch. On a node that has just begun it waits for the kubelet's first lease.
 func WatchHealth(tb testing.TB, l *Lab) *Health {
 	tb.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	tb.Cleanup(cancel)
+	only := metav1.ListOptions{FieldSelector: "metadata.name=" + l.State.Node}
+	leased := func() (*coordinationv1.LeaseList, error) {
+		return l.Client.CoordinationV1().Leases("kube-node-lease").List(ctx, only)
+	}
+	Eventually(tb, "the first lease of the node", func() bool {
+		leases, err := leased()
+		return err == nil && len(leases.Items) > 0
+	})
 	h := &Health{l: l, log: filepath.Join(l.Dir, "logs", "kubelet.log"), begin: time.Now(), stop: cancel}
 	info, err := os.Stat(h.log)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	h.from = info.Size()
-	only := metav1.ListOptions{FieldSelector: "metadata.name=" + l.State.Node}
 	nodes, err := l.Client.CoreV1().Nodes().List(ctx, only)
 	if err != nil {
 		tb.Fatal(err)
 	}
-	leases, err := l.Client.CoordinationV1().Leases("kube-node-lease").List(ctx, only)
+	leases, err := leased()
 	if err != nil {
 		tb.Fatal(err)
 	}
