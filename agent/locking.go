@@ -2,7 +2,8 @@ package agent
 
 import (
 	"runtime"
-	"strings"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // locking are the functions of a kubelet of another version than the catalogue's. People have read which locks are held in
@@ -50,14 +51,5 @@ func (l *locking) free() bool {
 
 // takes reports whether a function takes a lock. A function literal counts as the function that it is in.
 func (l *locking) takes(function string) bool {
-	for name := function; ; {
-		if l.locks[name] {
-			return true
-		}
-		i := strings.LastIndexByte(name, '.')
-		if i < 0 || i < strings.LastIndexByte(name, '/') {
-			return false
-		}
-		name = name[:i]
-	}
+	return probes.IsInFunction(function, func(name string) bool { return l.locks[name] })
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
@@ -22,7 +23,7 @@ type Known struct {
 func (p Place) Refuses(functions []string, known Known) *park.RefusedError {
 	not := &park.RefusedError{Reason: NotWithin, Text: "the goroutine is not one that may be held there"}
 	forbids := func(f string) bool {
-		return isOf(f, func(name string) bool { return known.NotWithin[name] || slices.Contains(p.NotWithin, name) })
+		return probes.IsInFunction(f, func(name string) bool { return known.NotWithin[name] || slices.Contains(p.NotWithin, name) })
 	}
 	if len(p.Within) == 0 {
 		if slices.ContainsFunc(functions, forbids) {
@@ -44,20 +45,6 @@ func (p Place) Refuses(functions []string, known Known) *park.RefusedError {
 		}
 	}
 	return nil
-}
-
-// isOf reports whether is accepts a function, or one that it is a literal of: a.f.func1 is one of a.f.
-func isOf(function string, is func(string) bool) bool {
-	for from := strings.LastIndexByte(function, '/') + 1; ; {
-		if is(function) {
-			return true
-		}
-		dot := strings.LastIndexByte(function, '.')
-		if dot < from {
-			return false
-		}
-		function = function[:dot]
-	}
 }
 
 // PackageOf is the path of a function's package.
