@@ -77,45 +77,43 @@ var ofExit = map[string]bool{"err": true, "error": true, "took": true}
 // checkLog returns an error if a log asks for a value that none of its steps has, or has when the log acts. It takes away the
 // steps that have none of the values: their notes would be empty.
 func (a *Agent) checkLog(b *breakpoint) error {
-	if b.log == nil {
+	if b.log == nil || b.log.fields == nil {
 		return nil
 	}
-	early, all := map[string]bool{}, maps.Clone(ofExit)
+	now, all := map[string]bool{}, maps.Clone(ofExit)
 	for id := range b.steps {
-		for _, f := range a.steps[id].Fields {
-			early[f.Name], all[f.Name] = true, true
+		for _, f := range a.valuesAt(id, b.side()) {
+			now[f.Name] = true
 		}
-		for _, f := range a.steps[id].Results {
+		for _, f := range a.valuesAt(id, exit) {
 			all[f.Name] = true
 		}
 	}
-	there := all
-	if b.side() == enter {
-		there = early
-	}
+	ofEach := false // the log asks for a value that each step has
 	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {
 		switch {
-		case there[name]:
+		case now[name]:
+		case b.side() == exit && ofExit[name]:
+			ofEach = true
 		case all[name]:
 			return invalid(agentpb.Problem_LATE_LOG_FIELD, args{"field": name})
 		default:
-			maps.DeleteFunc(there, func(name string, _ bool) bool { return ofExit[name] })
-			return invalid(agentpb.Problem_BAD_LOG_FIELD, args{"field": name, "fields": strings.Join(slices.Sorted(maps.Keys(there)), ", ")})
+			return invalid(agentpb.Problem_BAD_LOG_FIELD, args{"field": name, "fields": strings.Join(slices.Sorted(maps.Keys(now)), ", ")})
 		}
 	}
-	maps.DeleteFunc(b.steps, func(id int, _ bool) bool { return !a.hasLogged(id, b) })
+	maps.DeleteFunc(b.steps, func(id int, _ bool) bool {
+		return !ofEach && !slices.ContainsFunc(a.valuesAt(id, b.side()), func(f probes.Field) bool { return b.log.fields[f.Name] })
+	})
 	return nil
 }
 
-// hasLogged reports whether a step has a value that a log wants, when the log acts.
-func (a *Agent) hasLogged(id int, b *breakpoint) bool {
-	wanted := func(f probes.Field) bool { return b.log.fields[f.Name] }
+// valuesAt returns the values that a step has at a side of its calls. At the exit these are also those of the entry.
+func (a *Agent) valuesAt(id, side int) []probes.Field {
 	s := &a.steps[id]
-	if b.log.fields == nil || slices.ContainsFunc(s.Fields, wanted) {
-		return true
+	if side == enter {
+		return s.Fields
 	}
-	ofEach := func(name string) bool { return ofExit[name] }
-	return b.side() == exit && (slices.ContainsFunc(s.Results, wanted) || slices.ContainsFunc(slices.Collect(maps.Keys(b.log.fields)), ofEach))
+	return slices.Concat(s.Fields, s.Results)
 }
 
 // logCall makes the notes that breakpoints want of an event. The journal calls it with each one.
