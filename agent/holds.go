@@ -234,7 +234,10 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 	if a.holds.armed.Load() == 0 {
 		return nil
 	}
-	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) || !a.locking.free() })
+	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
+	if len(parts) == 0 || !a.locking.free() {
+		return nil
+	}
 	stopped := false
 	for _, ps := range parts {
 		stopped = a.stopPending(crossing{s, ps, side, errText}) || stopped
