@@ -20,27 +20,25 @@ func (c *Case) forgetPast() {
 	snapshot, story := *c.Snapshot, *c.Story
 	story.Failed = slices.DeleteFunc(slices.Clone(story.Failed), func(k evidence.Call) bool {
 		name := c.containerOf(&k)
-		return name != "" && k.Ended.Before(c.lastStart(name))
+		return name != "" && k.Ended.Before(c.lastStartOf(name))
 	})
 	snapshot.Story = &story
 	c.Snapshot = &snapshot
 }
 
-// lastStart returns when the program of a container last began to run, to the second where the API server has it;
+// lastStartOf returns when the program of a container last began to run, to the second where the API server has it;
 // zero: it never ran, or nothing shows it.
-func (c *Case) lastStart(name string) (at time.Time) {
+func (c *Case) lastStartOf(name string) (at time.Time) {
 	for _, k := range c.containers() {
 		if k.Name != name {
 			continue
 		}
-		if k.State.Running != nil {
-			at = k.State.Running.StartedAt.Time
-		}
-		for _, t := range []*corev1.ContainerStateTerminated{k.State.Terminated, k.LastTerminationState.Terminated} {
-			if t != nil && !neverRan(t) {
-				at = latest(at, t.StartedAt.Time)
+		for _, s := range []*corev1.ContainerState{&k.State, &k.LastTerminationState} {
+			if neverRan(s.Terminated) {
+				*s = corev1.ContainerState{}
 			}
 		}
+		at, _ = lastStart([]corev1.ContainerStatus{k.ContainerStatus})
 	}
 	for i := range c.Story.Done {
 		if k := &c.Story.Done[i]; isCallOf(k, ofRole(probes.RoleStart)) && c.containerOf(k) == name {
