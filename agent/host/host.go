@@ -44,7 +44,7 @@ type Options struct {
 
 // Steps state what the weaver left in this program, by the names of steps.
 type Steps struct {
-	// Catalogue is that of this kubelet: with the names of its version, and without what does not fit it.
+	// Catalogue is the catalogue for this kubelet: with the names of its version, and without what does not fit it.
 	Catalogue *probes.Catalogue
 	// Version is the version of Kubernetes for which the program was woven. Empty: the catalogue's own.
 	Version string
@@ -74,7 +74,6 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 	if out.Version = packages[0].Kubernetes; out.Version != "" {
 		out.Catalogue = c.In(out.Version)
 	}
-	parts := map[string][]string{}
 	for _, p := range packages {
 		if p.Hash != out.Catalogue.PackageHash(p.Path) || p.Kubernetes != out.Version {
 			return nil, fmt.Errorf("package %s was woven with another catalogue than this program has; build it again with `make build`", p.Path)
@@ -83,12 +82,9 @@ func Woven(c *probes.Catalogue) (*Steps, error) {
 			out.Seen[name], out.Fails[name] = true, s.Fails
 			out.Differs[name] = s.Sum != c.Step(name).Sum
 		}
-		for _, m := range p.Misfits {
-			out.Misfits = append(out.Misfits, m)
-			parts[m.Step] = append(parts[m.Step], m.Part)
-		}
+		out.Misfits = append(out.Misfits, p.Misfits...)
 	}
-	out.Catalogue = out.Catalogue.Without(parts)
+	out.Catalogue = out.Catalogue.Without(hook.PartsOf(out.Misfits))
 	out.readLocks()
 	return out, nil
 }

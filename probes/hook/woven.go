@@ -38,6 +38,15 @@ type Misfit struct {
 	Why  string
 }
 
+// PartsOf returns the parts that do not fit, by the step's name.
+func PartsOf(misfits []Misfit) map[string][]string {
+	parts := map[string][]string{}
+	for _, m := range misfits {
+		parts[m.Step] = append(parts[m.Step], m.Part)
+	}
+	return parts
+}
+
 // Step is what woven code knows of a step.
 type Step struct {
 	ID int

@@ -60,7 +60,7 @@ func packages(c *probes.Catalogue) []string {
 // and what depends on it, and never anything else: the rest is shared with builds that do not weave. Since the last
 // -gcflags that matches a package wins, those of the caller are repeated in ours.
 //
-// version is that of the Kubernetes that is woven. Empty: the catalogue's own, which it has to fit.
+// version is the version of Kubernetes to weave for. Empty: the catalogue's own, which the source has to fit.
 func Command(c *probes.Catalogue, version, self string, args []string) ([]string, error) {
 	if len(args) == 0 {
 		return nil, fmt.Errorf("which go command? e.g. podstep-weave go build -o podstep-kubelet ./cmd/podstep-kubelet")

@@ -12,10 +12,7 @@ import (
 // fitting returns the steps as far as they fit: without those that lack what they need, and the others without the parts
 // that do not fit.
 func (t *Target) fitting() (out []*probes.Step) {
-	parts := map[string][]string{}
-	for _, m := range t.Misfits {
-		parts[m.Step] = append(parts[m.Step], m.Part)
-	}
+	parts := hook.PartsOf(t.Misfits)
 	for _, s := range t.Steps {
 		if slices.ContainsFunc(parts[s.Name], probes.NeedsPart) {
 			continue
