@@ -48,14 +48,14 @@ func parseKubelet(args []string) (o kubeletOptions, err error) {
 // kubelet builds a woven kubelet of another version than podstep's own, in a module that it makes for that. It is called in
 // podstep's source.
 func kubelet(o kubeletOptions) error {
-	podstep, err := goOutput("", "list", "-m", "-f", "{{.Dir}}", podstepModule)
+	podstep, err := goOutput("list", "-m", "-f", "{{.Dir}}", podstepModule)
 	if err != nil {
 		return fmt.Errorf("find podstep's source: %w; run this in podstep's source", err)
 	}
-	if _, err := goOutput("", "mod", "download", kubernetesModule+"@"+o.version); err != nil {
+	if _, err := goOutput("mod", "download", kubernetesModule+"@"+o.version); err != nil {
 		return fmt.Errorf("download Kubernetes %s: %w", o.version, err)
 	}
-	kubernetes, err := goOutput("", "list", "-m", "-f", "{{.Dir}}", kubernetesModule+"@"+o.version)
+	kubernetes, err := goOutput("list", "-m", "-f", "{{.Dir}}", kubernetesModule+"@"+o.version)
 	if err != nil {
 		return fmt.Errorf("find the source of Kubernetes %s: %w", o.version, err)
 	}
@@ -128,10 +128,10 @@ func writeModule(dir, version, kubernetes, podstep string) error {
 	return nil
 }
 
-// goOutput runs the go command in a directory, and returns what it prints. Its errors are the go command's own.
-func goOutput(dir string, args ...string) (string, error) {
+// goOutput runs the go command, and returns what it prints. Its errors are the go command's own.
+func goOutput(args ...string) (string, error) {
 	cmd := exec.Command("go", args...)
-	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off")
+	cmd.Env = append(os.Environ(), "GOWORK=off")
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()

@@ -107,7 +107,8 @@ func goCommand(args []string) {
 	}
 }
 
-// exitWith ends the program if there is an error. Of one of the go command, which has reported it, it keeps the exit code.
+// exitWith ends the program if there is an error. If the go command failed, it has reported why, and the program ends with the
+// same exit code.
 func exitWith(err error) {
 	if err == nil {
 		return

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"os"
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -96,5 +98,17 @@ func TestParseKubelet(t *testing.T) {
 		case c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)):
 			t.Errorf("%s: %v, want %q", c.args, err, c.want)
 		}
+	}
+}
+
+// TestBuildTags: a woven kubelet of another version has the tags of `make build`.
+func TestBuildTags(t *testing.T) {
+	text, err := os.ReadFile("../../Makefile")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tags := regexp.MustCompile(`(?m)^TAGS := (.+)$`).FindSubmatch(text)
+	if tags == nil || string(tags[1])+",otherkubernetes" != buildTags {
+		t.Errorf("the Makefile has the tags %q, and buildTags are %s", tags, buildTags)
 	}
 }
