@@ -130,7 +130,7 @@ func writeVersions(w io.Writer, all []seen) {
 			if by[n.why] == nil {
 				why = append(why, n.why)
 			}
-			by[n.why] = append(by[n.why], "`"+n.step+"`")
+			by[n.why] = append(by[n.why], code(n.step))
 		}
 		var out []string
 		for _, y := range why {

@@ -42,7 +42,7 @@ func writeRoles(w io.Writer, c *probes.Catalogue) {
 	for _, info := range probes.Roles {
 		var steps []string
 		for _, s := range c.OfRole(info.Role) {
-			steps = append(steps, "`"+s.Name+"`")
+			steps = append(steps, code(s.Name))
 		}
 		fmt.Fprintf(w, "| `%s` | %s | %s |\n", info.Role, info.Text, strings.Join(steps, ", "))
 	}
@@ -132,10 +132,10 @@ func unreadable(s *probes.Step, table *memory.Table) string {
 	}
 	add(memory.Pod, memory.UID, "whose pod it is")
 	for _, f := range s.Fields {
-		add(memory.Enter, f.Name, "`"+f.Name+"`")
+		add(memory.Enter, f.Name, code(f.Name))
 	}
 	for _, f := range s.Results {
-		add(memory.Exit, f.Name, "`"+f.Name+"`")
+		add(memory.Exit, f.Name, code(f.Name))
 	}
 	var out []string
 	for _, r := range reasons {
@@ -147,7 +147,7 @@ func unreadable(s *probes.Step, table *memory.Table) string {
 func names(fields []probes.Field) string {
 	var out []string
 	for _, f := range fields {
-		out = append(out, "`"+f.Name+"`")
+		out = append(out, code(f.Name))
 	}
 	return strings.Join(out, ", ")
 }
