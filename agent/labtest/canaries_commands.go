@@ -48,7 +48,7 @@ var swept = map[string]struct {
 }
 
 // commands checks what each command prints of the pods: with a trace those that read one, without it all others. The commands run
-// in the order of their names, and at the end no pod is held: a pod that comes to its next step while "step" waits is.
+// in the order of their names. "step" holds a pod that comes to a step while it waits, so at the end all pods are let go.
 func (c *Canaries) commands(tb testing.TB, l *Lab, trace string) {
 	tb.Helper()
 	for _, name := range slices.Sorted(maps.Keys(swept)) {
