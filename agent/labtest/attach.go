@@ -198,6 +198,11 @@ func (a *Attached) Debuggers() []int { return companions("debugger", a.PID) }
 // Rescuers returns the rescuer processes that run for the lab.
 func (a *Attached) Rescuers() []int { return companions("rescuer", a.Debuggers()...) }
 
+// Children returns the processes that podstep has started and that run, whether or not they have got to their roles.
+func (a *Attached) Children() []int {
+	return processes(func(p process) bool { return p.parent == a.PID })
+}
+
 // companions returns the processes in a role that these processes have started.
 func companions(role string, of ...int) []int {
 	return processes(func(p process) bool { return slices.Contains(of, p.parent) && p.is(role) })
