@@ -1,5 +1,6 @@
 #!/bin/sh
-# Installs the programs of the machine that podstep-lab --runtime containerd uses, and tmux, in which tests run the screen.
+# Installs the programs of the machine that podstep-lab --runtime containerd uses, and what tests run: tmux for the
+# screen, OpenSSH for a way to a node.
 # For Debian and its derivatives; on other systems install the same programs by hand.
 set -eu
 
@@ -20,4 +21,4 @@ if [ ! -e "$policy" ]; then
 	trap 'rm -f "$policy"' EXIT
 fi
 DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-	containerd runc containernetworking-plugins busybox-static iproute2 tmux
+	containerd runc containernetworking-plugins busybox-static iproute2 tmux openssh-client openssh-server

@@ -50,7 +50,8 @@ func (p *sshPlace) Connect(ctx context.Context) (net.Conn, error) {
 }
 
 func (p *sshPlace) run(ctx context.Context, s streams) error {
-	args := []string{"-T"}
+	// Errors without a banner and without news of known hosts: what ssh prints becomes part of a sentence.
+	args := []string{"-T", "-o", "LogLevel=ERROR"}
 	if p.asked.Load() {
 		args = append(args, "-o", "BatchMode=yes")
 	}
@@ -74,7 +75,7 @@ func (p *sshPlace) run(ctx context.Context, s streams) error {
 	case err == nil || errors.Is(err, exec.ErrWaitDelay):
 		return nil
 	case errors.As(err, &exit) && exit.ExitCode() == notFound:
-		return fmt.Errorf("podstep is not in the PATH there")
+		return errNoProgram
 	}
 	return fmt.Errorf("ssh ended: %w", err)
 }

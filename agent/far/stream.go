@@ -54,6 +54,9 @@ func open(ctx context.Context, to string, run func(context.Context, streams) err
 	if ctx.Err() != nil {
 		err = ctx.Err()
 	}
+	if ended := (*endedError)(nil); errors.As(err, &ended) && ended.well {
+		err = errNoise
+	}
 	if err != nil {
 		_ = s.abort()
 		return nil, notReached(to, err)
@@ -91,21 +94,31 @@ func (s *stream) abort() error {
 }
 
 // endedError is the reason why a program elsewhere has ended.
-type endedError struct{ text probes.Text }
+type endedError struct {
+	text probes.Text
+	well bool // the program itself reported no error
+}
 
 func (e *endedError) Error() string      { return e.text.En }
 func (e *endedError) Words() probes.Text { return e.text }
+
+// errNoProgram is returned by a program that runs others elsewhere and has not found podstep.
+var errNoProgram = errors.New("podstep is not in the PATH there")
 
 // because makes the reason of what a program wrote to its standard error, or else of the error with which it ended.
 func because(to string, err error, printed string) error {
 	printed = strings.TrimPrefix(line(printed), "podstep: ")
 	switch {
 	case err == nil:
-		return &endedError{words.With(words.Text("the agent at %s has closed the connection", "%s 的代理关闭了连接"), to)}
+		return &endedError{words.With(words.Text("the agent at %s has closed the connection", "%s 的代理关闭了连接"), to), true}
+	case errors.Is(err, errNoProgram):
+		return &endedError{text: words.With(words.Text(
+			"podstep is not in the PATH there, which can be shorter than that of a login: install its package, or put it into /usr/local/bin (%s)",
+			"那里的 PATH 中没有 podstep；该 PATH 可能比登录时的短：请安装软件包，或把它放进 /usr/local/bin（%s）"), printed)}
 	case printed != "":
-		return &endedError{words.Same(printed)}
+		return &endedError{text: words.Same(printed)}
 	}
-	return &endedError{words.Same(err.Error())}
+	return &endedError{text: words.Same(err.Error())}
 }
 
 // notReached makes the error of a place whose agent was not reached.
