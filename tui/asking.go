@@ -6,7 +6,6 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 
-	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
@@ -29,9 +28,6 @@ const (
 	askTrouble = 10 * time.Second
 )
 
-// askNodeless is how often the API server is asked for pods that have no node.
-const askNodeless = 10 * time.Second
-
 // asking keeps when podstep asked what, so that it does not ask too often.
 type asking struct {
 	uid   string    // of the pod that was asked about last
@@ -41,41 +37,15 @@ type asking struct {
 	restarts int
 	noticed  time.Time
 
-	nodeless     time.Time // when pods without a node were asked for last
-	nodelessGoes bool
+	nodeless nodeless
 }
 
-// nodelessMsg brings the pods that have no node, and why.
-type nodelessMsg struct {
-	pods []*causes.Report
-	err  error
-}
-
-// askForNodeless asks for the pods that have no node, if it is time. There may be hundreds, so they are explained in
-// the background before the message comes.
+// askForNodeless asks for the pods that have no node, while the agent is there.
 func (m *Model) askForNodeless() tea.Cmd {
-	now := m.clock.now()
-	if m.opts.Gather == nil || !m.linked || m.asking.nodelessGoes || now.Sub(m.asking.nodeless) < askNodeless {
+	if !m.linked {
 		return nil
 	}
-	m.asking.nodeless, m.asking.nodelessGoes = now, true
-	ctx, ask := m.ctx, m.opts.Gather
-	return func() tea.Msg {
-		pods, err := ask.Unscheduled(ctx)
-		msg := nodelessMsg{err: err}
-		for _, s := range pods {
-			msg.pods = append(msg.pods, causes.Explain(s))
-		}
-		return msg
-	}
-}
-
-// takeNodeless shows the pods that have no node. After an error those from before stay.
-func (m *Model) takeNodeless(msg nodelessMsg) {
-	m.asking.nodelessGoes = false
-	if msg.err == nil {
-		m.state.SetUnscheduled(msg.pods)
-	}
+	return m.asking.nodeless.askForPods(m.ctx, m.opts.Gather, m.clock.now())
 }
 
 // gatheredMsg brings what was found out about a pod.

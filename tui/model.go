@@ -196,7 +196,7 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case gatheredMsg:
 		m.takeGathered(msg)
 	case nodelessMsg:
-		m.takeNodeless(msg)
+		m.asking.nodeless.takePods(msg, m.state.SetUnscheduled)
 	case playMsg:
 		return m, m.takePlay(msg)
 	case tickMsg:

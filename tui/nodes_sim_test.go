@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/tui/tuitest"
@@ -68,11 +69,25 @@ func TestNodesLab(t *testing.T) {
 			t.Errorf("%s is not listed after another node is lost:\n%s", pod, out)
 		}
 	}
+	// A pod without a node is in no agent's list.
+	nowhere := labtest.TinyPod("nowhere")
+	nowhere.Spec.NodeName, nowhere.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
+	l.Create(nowhere)
+	term.Until("without a node: 1")
+	term.Until("example.com/quota")
 	create("after", "node-1")
 	l.UntilReady("after")
 	term.Until("default/after")
 
-	term.Press("Home", "Enter") // the screen of node-1 itself
+	term.Press("Home", "Down", "Enter") // a node's screen shows the pod, too
+	term.Until(" live ")
+	term.Until("default/nowhere")
+	term.Press("w")
+	term.Until("scheduling gate")
+	term.Press("C-n")
+	term.Until("without a node: 1")
+
+	term.Press("Home", "Down", "Down", "Enter") // the screen of node-1 itself
 	term.Until(" live ")
 	term.Until("other-1")
 	term.Press("C-n")

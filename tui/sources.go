@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client/fleet"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/ask"
 	"github.com/podstep/podstep/tui/nodes"
 	"github.com/podstep/podstep/tui/screen"
@@ -45,7 +46,8 @@ type Sources struct {
 	// current is the index of the node whose screen is shown; none: the list is.
 	current int
 	// wanted is the pod to select when the screen opens.
-	wanted map[int]*agentpb.Pod
+	wanted   map[int]*agentpb.Pod
+	nodeless nodeless
 	// terminal are the messages about the terminal that each screen needs, by their types.
 	terminal map[reflect.Type]tea.Msg
 	// warned: the person was asked, with the last key, about what is held on other nodes. asked: with the key before.
@@ -104,7 +106,11 @@ type quitMsg struct{}
 
 // Init asks for the first news.
 func (s *Sources) Init() tea.Cmd {
-	return tea.Batch(s.nextFleet(), s.clock.after(time.Second, tickMsg{}), tea.RequestBackgroundColor)
+	return tea.Batch(s.nextFleet(), s.askForNodeless(), s.clock.after(time.Second, tickMsg{}), tea.RequestBackgroundColor)
+}
+
+func (s *Sources) askForNodeless() tea.Cmd {
+	return s.nodeless.askForPods(s.ctx, s.opts.Gather, s.clock.now())
 }
 
 func (s *Sources) nextFleet() tea.Cmd {
@@ -126,7 +132,9 @@ func (s *Sources) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		s.list.Set(msg.all)
 		return s, s.nextFleet()
 	case tickMsg:
-		return s, s.clock.after(time.Second, tickMsg{})
+		return s, tea.Batch(s.askForNodeless(), s.clock.after(time.Second, tickMsg{}))
+	case nodelessMsg:
+		s.nodeless.takePods(msg, s.list.SetUnscheduled)
 	case openedMsg:
 		return s, s.open(msg)
 	case sourceMsg:
@@ -223,6 +231,12 @@ func (s *Sources) enter() tea.Cmd {
 	if !ok {
 		return nil
 	}
+	if source == nodes.None {
+		if source = s.reached(); source == none {
+			s.fail(s.opts.Lang.In(words.Text("no node answers, so no screen shows this pod", "没有节点回答，所以没有画面能显示这个 Pod")))
+			return nil
+		}
+	}
 	if node := s.list.Node(source); s.opened[source] == nil && !node.State.Answers() {
 		s.fail(s.list.Unreached(node))
 		return nil
@@ -247,6 +261,21 @@ func (s *Sources) enter() tea.Cmd {
 		opened, o, err := open(s.ctx)
 		return openedMsg{source, opened, o, err}
 	}
+}
+
+// reached returns a node whose screen can be shown: each shows the pods without a node, too.
+func (s *Sources) reached() int {
+	for i := range s.sources {
+		if s.opened[i] != nil {
+			return i
+		}
+	}
+	for i := range s.sources {
+		if s.list.Node(i).State.Answers() {
+			return i
+		}
+	}
+	return none
 }
 
 // paste takes text that is pasted into what is being typed.

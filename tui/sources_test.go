@@ -10,9 +10,13 @@ import (
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client/fleet"
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
@@ -141,6 +145,38 @@ func TestNodes(t *testing.T) {
 	if len(d.s.opened) != 2 || len(d.end.sessions) != 2 {
 		t.Errorf("%d screens and %d sessions are open, want one for each node that was entered", len(d.s.opened), len(d.end.sessions))
 	}
+}
+
+// TestNodeless: Enter on a pod without a node opens the screen of a node that answers, with that pod selected: each node's
+// screen shows such pods.
+func TestNodeless(t *testing.T) {
+	d := atNodes(t)
+	d.all[0].State = fleet.Gone
+	d.send(fleetMsg{all: d.all})
+	large := causes.Explain(&evidence.Snapshot{Taken: time.Unix(1e9, 0), Name: evidence.Name{Namespace: "shop", Name: "large", UID: "u-large"}, Pod: &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "large", UID: "u-large", CreationTimestamp: metav1.NewTime(time.Unix(1e9-600, 0))},
+		Spec:       corev1.PodSpec{SchedulingGates: []corev1.PodSchedulingGate{{Name: "example.com/gate"}}},
+		Status:     corev1.PodStatus{Phase: corev1.PodPending},
+	}})
+	d.send(nodelessMsg{pods: []*causes.Report{large}})
+	d.sees("3 nodes, 3 pods; without a node: 1", "no node", "shop/large", "example.com/gate", "stuck 10m")
+	d.press("home", "enter").sees("3 nodes") // the head of the group is no node
+	d.press("down", "enter")
+	d.live(1)
+	d.send(sourceMsg{1, nodelessMsg{pods: []*causes.Report{large}}})
+	d.sees("node-2", "live")
+	if _, p, ok := d.s.opened[1].state.Selected(); !ok || p.Name != "large" {
+		t.Errorf("selected is %v", p)
+	}
+	d.press("ctrl+n")
+	for i := range d.all {
+		d.all[i].State = fleet.Gone
+	}
+	d.s.opened = map[int]*Model{}
+	d.send(fleetMsg{all: d.all})
+	d.press("enter").sees("no node answers")
+	d.send(nodelessMsg{err: errors.New("the API server is gone")})
+	d.sees("shop/large")
 }
 
 // TestNodeUnreached: a node that does not answer has no screen, but a reason; so has one that stops answering meanwhile.

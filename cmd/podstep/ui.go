@@ -156,6 +156,9 @@ func (a *app) liveNodes(ctx context.Context, nodes []fleet.Node, o tui.Options) 
 	case o.Record != "" || o.Tour != "":
 		return usagef("--record and --tour are of one node, and there are %d; choose one with --node NAME", len(nodes))
 	}
+	if g := a.gatherer(); g != nil {
+		o.Gather = g // for the pods that have no node
+	}
 	var sources []tui.Source
 	for _, n := range nodes {
 		one := &app{name: a.name, out: a.out, err: a.err, where: a.with(n.Place)}

@@ -8,8 +8,11 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client/fleet"
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -26,17 +29,23 @@ type List struct {
 	shown  int
 	cursor int
 	top    int
+	// nodeless are the pods that have no node, the worst first.
+	nodeless []row
 	// kept has the pods of nodes, by their indexes, as they were sorted last.
 	kept map[int]sorted
 }
 
 // row is the head of a group, or a pod.
 type row struct {
-	node      int // index of the node; -1: the head of a namespace
-	namespace string
+	node      int               // index of the node, or None: of a pod without a node, and of the head of a group of others
+	namespace string            // "": the head of the pods without a node
 	pod       *agentpb.PodState // nil: a head
 	state     life.State
+	why       *causes.Report // why the pod has no node
 }
+
+// None stands in the place of the index of a node, for a pod that has none.
+const None = -1
 
 // New returns a list without nodes.
 func New(lang words.Lang) *List { return &List{lang: lang, kept: map[int]sorted{}} }
@@ -48,6 +57,18 @@ func (l *List) SetLang(lang words.Lang) { l.lang = lang }
 func (l *List) Set(all []fleet.Status) {
 	was := l.selected()
 	l.all = all
+	l.arrange(was)
+}
+
+// SetUnscheduled sets the pods that have no node, and why.
+func (l *List) SetUnscheduled(all []*causes.Report) {
+	was := l.selected()
+	l.nodeless = nil
+	for _, r := range all {
+		pod := &agentpb.Pod{Namespace: r.Pod.Namespace, Name: r.Pod.Name, Uid: r.Pod.UID}
+		l.nodeless = append(l.nodeless, row{None, r.Pod.Namespace, &agentpb.PodState{Pod: pod, State: r.Word(), Since: timestamppb.New(r.Since)}, r.State, r})
+	}
+	slices.SortFunc(l.nodeless, worst)
 	l.arrange(was)
 }
 
@@ -74,10 +95,11 @@ func (l *List) Filtered() string { return l.filter }
 // Move moves the cursor by some rows, as far as there are any.
 func (l *List) Move(by int) { l.cursor = max(0, min(len(l.rows)-1, l.cursor+by)) }
 
-// Selected returns the index of the selected node, and the selected pod, if it is one. ok is false if no node is.
+// Selected returns the index of the selected node, and the selected pod, if it is one. The index is None for a pod without
+// a node. ok is false if neither is selected.
 func (l *List) Selected() (node int, pod *agentpb.Pod, ok bool) {
 	r := l.selected()
-	if r == nil || r.node < 0 {
+	if r == nil || r.node == None && r.pod == nil {
 		return 0, nil, false
 	}
 	return r.node, r.pod.GetPod(), true
@@ -100,6 +122,10 @@ func (l *List) arrange(was *row) {
 	if l.byNamespace {
 		l.arrangeNamespaces()
 	} else {
+		if pods := l.waiting(); len(pods) > 0 {
+			l.rows = append(l.rows, row{node: None})
+			l.add(pods)
+		}
 		for i := range l.all {
 			l.rows = append(l.rows, row{node: i})
 			l.add(l.podsOf(i))
@@ -116,6 +142,9 @@ func (l *List) arrange(was *row) {
 // arrangeNamespaces puts the nodes that do not answer first, since no namespace shows them.
 func (l *List) arrangeNamespaces() {
 	by := map[string][]row{}
+	for _, r := range l.waiting() {
+		by[r.namespace] = append(by[r.namespace], r)
+	}
 	for i := range l.all {
 		if !l.all[i].State.Answers() {
 			l.rows = append(l.rows, row{node: i})
@@ -130,7 +159,7 @@ func (l *List) arrangeNamespaces() {
 	}
 	slices.Sort(names)
 	for _, name := range names {
-		l.rows = append(l.rows, row{node: -1, namespace: name})
+		l.rows = append(l.rows, row{node: None, namespace: name})
 		slices.SortFunc(by[name], worst)
 		l.add(by[name])
 	}
@@ -163,8 +192,8 @@ func (l *List) podsOf(i int) []row {
 	}
 	for _, p := range node.Pods {
 		state, _ := life.StateNamed(p.GetState())
-		if l.filter == "" || l.matches(i, p) {
-			is.pods = append(is.pods, row{i, p.GetPod().GetNamespace(), p, state})
+		if l.matches(node.Name, p) {
+			is.pods = append(is.pods, row{node: i, namespace: p.GetPod().GetNamespace(), pod: p, state: state})
 		}
 	}
 	slices.SortFunc(is.pods, worst)
@@ -172,8 +201,36 @@ func (l *List) podsOf(i int) []row {
 	return is.pods
 }
 
-func (l *List) matches(i int, p *agentpb.PodState) bool {
-	for _, text := range []string{l.all[i].Name, p.GetPod().GetNamespace() + "/" + p.GetPod().GetName(), p.GetState()} {
+// waiting returns the pods that have no node, and that the filter selects. A pod that a node has by now is not among them.
+func (l *List) waiting() (pods []row) {
+	if len(l.nodeless) == 0 {
+		return nil
+	}
+	has := map[string]bool{}
+	for _, r := range l.nodeless {
+		has[r.pod.GetPod().GetUid()] = false
+	}
+	for i := range l.all {
+		for _, p := range l.all[i].Pods {
+			if _, is := has[p.GetPod().GetUid()]; is {
+				has[p.GetPod().GetUid()] = true
+			}
+		}
+	}
+	for _, r := range l.nodeless {
+		if !has[r.pod.GetPod().GetUid()] && l.matches(l.lang.In(noNode), r.pod) {
+			pods = append(pods, r)
+		}
+	}
+	return pods
+}
+
+// matches reports whether the filter selects a pod of a node.
+func (l *List) matches(node string, p *agentpb.PodState) bool {
+	if l.filter == "" {
+		return true
+	}
+	for _, text := range []string{node, p.GetPod().GetNamespace() + "/" + p.GetPod().GetName(), p.GetState()} {
 		if strings.Contains(strings.ToLower(text), l.filter) {
 			return true
 		}
@@ -181,15 +238,15 @@ func (l *List) matches(i int, p *agentpb.PodState) bool {
 	return false
 }
 
-// is reports whether two rows are the same one, of two times.
+// is reports whether two rows are the same one, of two times. A pod may have got a node between them.
 func (r *row) is(other row) bool {
-	if r.node != other.node || (r.pod == nil) != (other.pod == nil) {
+	switch {
+	case r.pod != nil && other.pod != nil:
+		return r.pod.GetPod().GetUid() == other.pod.GetPod().GetUid() && (r.node == other.node || r.why != nil)
+	case r.pod != nil || other.pod != nil:
 		return false
 	}
-	if r.pod == nil {
-		return r.node >= 0 || r.namespace == other.namespace
-	}
-	return r.pod.GetPod().GetUid() == other.pod.GetPod().GetUid()
+	return r.node == other.node && (r.node != None || r.namespace == other.namespace)
 }
 
 // since returns for how long a pod has been in its state.

@@ -11,7 +11,10 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client/fleet"
+	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -88,6 +91,56 @@ func TestGroups(t *testing.T) {
 		"   shop/cart | two  sync.pod | seen 1m ago",
 		">  shop/db | one  sync.pod | stuck 5 s",
 		"   shop/web | one  sync.pod | running 5 s")
+}
+
+// TestNodeless: pods without a node have a group of their own, with why, until a node has them.
+func TestNodeless(t *testing.T) {
+	l := New(words.English)
+	all := three()[:1]
+	l.Set(all)
+	l.Move(1)
+	waits := func(name string) *causes.Report {
+		return &causes.Report{Pod: evidence.Name{Namespace: "shop", Name: name, UID: "u-shop/" + name}, State: life.Stuck, Since: now.Add(-6 * time.Minute)}
+	}
+	l.SetUnscheduled([]*causes.Report{waits("new"), waits("large")})
+	check(t, l,
+		" no node |  | 2 pods",
+		"   shop/large |  | stuck 6m",
+		"   shop/new |  | stuck 6m",
+		" one | kubelet v1.36.3, agent v0.0.9, this podstep (devel) | 2 pods, 1 stuck",
+		">  shop/db | sync.pod | stuck 5 s",
+		"   shop/web | sync.pod | running 5 s")
+	if title := l.Screen(20, now).Title; title != "1 nodes, 2 pods; without a node: 2" {
+		t.Errorf("the title is %q", title)
+	}
+	l.ToggleGroups()
+	check(t, l,
+		" shop",
+		">  shop/db | one  sync.pod | stuck 5 s",
+		"   shop/large | no node | stuck 6m",
+		"   shop/new | no node | stuck 6m",
+		"   shop/web | one  sync.pod | running 5 s")
+	l.ToggleGroups()
+	l.Filter("LARGE")
+	l.Move(-10)
+	if _, _, ok := l.Selected(); ok {
+		t.Error("the head of the pods without a node is a node")
+	}
+	l.Move(1)
+	if node, p, ok := l.Selected(); !ok || node != None || p.GetName() != "large" {
+		t.Errorf("selected is %v of node %d", p, node)
+	}
+	l.Filter("")
+	all = three()[:1]
+	all[0].Pods, all[0].At = append(all[0].Pods, pod("shop/large", "working")), now.Add(1)
+	l.Set(all)
+	check(t, l,
+		" no node |  | 1 pod",
+		"   shop/new |  | stuck 6m",
+		" one | kubelet v1.36.3, agent v0.0.9, this podstep (devel) | 3 pods, 1 stuck",
+		"   shop/db | sync.pod | stuck 5 s",
+		">  shop/large | sync.pod | working 5 s",
+		"   shop/web | sync.pod | running 5 s")
 }
 
 // TestSelectionStays: the selected pod stays selected when other pods come and go, and when it moves to another place.

@@ -35,6 +35,9 @@ func (l *List) title() string {
 		pods += len(l.all[i].Pods)
 	}
 	text := l.lang.Inf(words.Text("%d nodes, %s", "%d 个节点，%s"), len(l.all), l.podCount(pods))
+	if without := len(l.waiting()); without > 0 {
+		text += l.lang.Inf(words.Text("; without a node: %d", "；没有节点的：%d 个"), without)
+	}
 	if wait := counts[fleet.Connecting]; wait > 0 {
 		text += l.lang.Inf(words.Text("; not reached yet: %d", "；尚未连上的：%d 个"), wait)
 	}
@@ -49,7 +52,11 @@ func (l *List) title() string {
 
 func (l *List) row(r *row, now time.Time) screen.NodesRow {
 	switch {
-	case r.node < 0:
+	case r.why != nil:
+		return l.waits(r, now)
+	case r.node == None && r.namespace == "":
+		return screen.NodesRow{Head: true, Name: l.lang.In(noNode), State: l.podCount(len(l.waiting()))}
+	case r.node == None:
 		return screen.NodesRow{Head: true, Name: words.Clean(r.namespace)}
 	case r.pod == nil:
 		return l.head(&l.all[r.node], now)
@@ -67,6 +74,25 @@ func (l *List) row(r *row, now time.Time) screen.NodesRow {
 	if out.Stale {
 		out.State = l.lang.Inf(words.Text("seen %s ago", "%s 前"), words.Clock(now.Sub(s.At)))
 	}
+	return out
+}
+
+// noNode stands in the place of the node's name, for pods that have none.
+var noNode = words.Text("no node", "无节点")
+
+// waits is the row of a pod that has no node: its first cause says why, or else what it waits for.
+func (l *List) waits(r *row, now time.Time) screen.NodesRow {
+	out := screen.NodesRow{Mark: r.state, Name: words.Clean(r.pod.GetPod().GetNamespace() + "/" + r.pod.GetPod().GetName())}
+	switch {
+	case len(r.why.Findings) > 0:
+		out.Where = words.OneLine(r.why.Findings[0].Sentence(l.lang))
+	case r.why.Whereabouts != nil:
+		out.Where = words.OneLine(r.why.Whereabouts.Sentence(l.lang))
+	}
+	if l.byNamespace {
+		out.Where = strings.TrimSpace(l.lang.In(noNode) + "  " + out.Where)
+	}
+	out.State = l.lang.In(r.state.Text()) + since(r.pod, now)
 	return out
 }
 
