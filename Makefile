@@ -65,6 +65,10 @@ cross: ## podstep for other systems: builds all of them
 release: ## archives, packages, an image, a chart and manifests of podstep, into dist/; VERSION=0.1.0 (docs/release.md)
 	cd release && go run . --out $(abspath dist) $(if $(VERSION),--version $(VERSION))
 
+.PHONY: deb
+deb: ## a Debian package of podstep for this machine's architecture, into bin/deb
+	cd release && go run . --deb --out $(OUT)/deb
+
 .PHONY: test-chart
 test-chart: ## the chart, rendered and linted by Helm's library: two minutes of building the first time
 	cd release && go vet -tags chart ./... && go test -vet=off -tags chart -run TestChart ./...
@@ -161,7 +165,7 @@ test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real 
 	cd lab && PODSTEP_BIN=$(OUT) $(VERSIONS) .
 
 .PHONY: test-vm
-test-vm: build-run kubelet ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux (root; `make vm-deps` first)
+test-vm: build-run kubelet deb ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux (root; `make vm-deps` first)
 	@scripts/vm.sh $(BIN)/vm
 	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_VM=$(OUT)/vm $(TEST) -tags vm,$(TAGS) -timeout 120m -v ./vm
 

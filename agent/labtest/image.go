@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"runtime"
 	"strings"
+	"testing"
 
 	"github.com/google/go-containerregistry/pkg/name"
 	v1 "github.com/google/go-containerregistry/pkg/v1"
@@ -19,22 +20,28 @@ import (
 	"github.com/google/go-containerregistry/pkg/v1/tarball"
 )
 
-// podstepImage is the image of the built podstep on a lab's node.
-const podstepImage = "localhost/podstep:test"
+// PodstepImage is the name of the image of the built podstep on a lab's node.
+const PodstepImage = "localhost/podstep:test"
 
 // ImportPodstep brings an image of the built podstep onto the node, and returns its name. The image has what a release's
 // has, and the libraries that a program needs which was built with cgo.
 func (l *Lab) ImportPodstep() string {
 	l.tb.Helper()
 	file := filepath.Join(l.Dir, "podstep-image.tar")
-	if err := writePodstepImage(Bin(l.tb, "podstep"), file); err != nil {
-		l.tb.Fatalf("make an image of podstep: %v", err)
-	}
+	WritePodstepImage(l.tb, file)
 	cmd := exec.CommandContext(l.Context(), "ctr", "--address", l.State.Containerd, "--namespace", "k8s.io", "images", "import", file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		l.tb.Fatalf("import the image of podstep: %v: %s", err, out)
 	}
-	return podstepImage
+	return PodstepImage
+}
+
+// WritePodstepImage writes the image of the built podstep to a file that ctr imports.
+func WritePodstepImage(tb testing.TB, file string) {
+	tb.Helper()
+	if err := writePodstepImage(Bin(tb, "podstep"), file); err != nil {
+		tb.Fatalf("make an image of podstep: %v", err)
+	}
 }
 
 func writePodstepImage(program, file string) error {
@@ -62,7 +69,7 @@ func writePodstepImage(program, file string) error {
 	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err
 	}
-	tag, err := name.NewTag(podstepImage)
+	tag, err := name.NewTag(PodstepImage)
 	if err != nil {
 		return err
 	}

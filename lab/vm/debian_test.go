@@ -25,11 +25,15 @@ func TestDebian(t *testing.T) {
 		name string
 		test func(*testing.T, *node)
 	}{
+		{"installed", installed},
 		{"doctor", doctor},
 		{"attach", attach},
+		{"by ssh", bySSH},
+		{"in a pod", inPod},
 		{"units restart", unitsRestart},
 		{"killed", killed},
 		{"inside", inside},
+		{"purged", purged},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, n.For(t)) })
 	}

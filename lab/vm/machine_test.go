@@ -25,6 +25,7 @@ import (
 type machine struct {
 	tb      testing.TB
 	ssh     *ssh.Client
+	port    int    // of this machine's loopback, at which the machine's sshd is
 	console string // the file of its output
 	ended   chan struct{}
 }
@@ -83,6 +84,7 @@ func boot(tb testing.TB, secondDisk string, kernelArgs ...string) *machine {
 			tb.Logf("qemu printed: %s\nend of the machine's console:\n%s", errs.String(), m.consoleEnd())
 		}
 	})
+	m.port = door
 	m.enter(fmt.Sprintf("127.0.0.1:%d", door))
 	tb.Logf("booted in %v: %s", time.Since(begin).Round(time.Second), m.must("uname -r"))
 	return m

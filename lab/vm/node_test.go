@@ -52,6 +52,8 @@ func join(t *testing.T, kernelArgs ...string) *node {
 		systemctl daemon-reload
 		systemctl start containerd
 		ctr -n k8s.io images import /mnt/images.tar
+		ctr -n k8s.io images import /mnt/podstep.tar
+		dpkg --install /mnt/podstep.deb
 		systemctl start kubelet`)
 
 	if err := n.untilNodeReady(); err != nil {
@@ -61,7 +63,7 @@ func join(t *testing.T, kernelArgs ...string) *node {
 	return n
 }
 
-// secondDisk makes a disk with the files of a node: the programs, their configuration, and images.
+// secondDisk makes a disk with the files of a node: the kubelet, podstep's package, their configuration, and images.
 func secondDisk(t *testing.T, kubeconfig string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -71,9 +73,8 @@ func secondDisk(t *testing.T, kubeconfig string) string {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
-		labtest.Bin(t, "kubelet"):                    "usr/bin/kubelet",
-		labtest.Bin(t, "podstep"):                    "usr/local/bin/podstep",
-		"../../docs/examples/attach/podstep.service": "etc/systemd/system/podstep.service",
+		labtest.Bin(t, "kubelet"): "usr/bin/kubelet",
+		debFile(t):                "../podstep.deb",
 	} {
 		copyFile(t, from, filepath.Join(root, to))
 	}
@@ -81,10 +82,21 @@ func secondDisk(t *testing.T, kubeconfig string) string {
 	if err := lab.WriteImages(t.Context(), filepath.Join(tree, "images.tar")); err != nil {
 		t.Fatal(err)
 	}
+	labtest.WritePodstepImage(t, filepath.Join(tree, "podstep.tar"))
 	if out, err := exec.Command("mke2fs", "-q", "-t", "ext4", "-d", tree, disk, "512M").CombinedOutput(); err != nil {
 		t.Fatalf("mke2fs: %v: %s", err, out)
 	}
 	return disk
+}
+
+// debFile returns the package that make deb made.
+func debFile(t *testing.T) string {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(filepath.Dir(labtest.Bin(t, "podstep")), "deb", "*.deb"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("there are the packages %v, want one: make deb makes it: %v", files, err)
+	}
+	return files[0]
 }
 
 func copyFile(t *testing.T, from, to string) {

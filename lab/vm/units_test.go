@@ -17,7 +17,7 @@ import (
 const runtimeSocket = "stat -c 'inode %i, %U:%G, mode %a, label %C' /run/containerd/containerd.sock 2>/dev/null || true"
 
 // processes matches the beginnings of the command lines of podstep's processes.
-const processes = "^(/usr/local/bin/)?podstep "
+const processes = "^(/usr/bin/)?podstep "
 
 // attached is podstep's unit, with what must be as before when the unit has ended.
 type attached struct {
@@ -26,12 +26,12 @@ type attached struct {
 	before string // runtimeSocket
 }
 
-// attach starts podstep's unit as in docs/examples/attach, with more flags if there are any. It returns when systemd
+// attach starts the package's unit, with more flags if there are any. It returns when systemd
 // reports the unit started, which means that podstep is attached.
 func (n *node) attach(t *testing.T, flags ...string) *attached {
 	t.Helper()
 	a := &attached{n: n, t: t, before: n.must(runtimeSocket)}
-	n.dropIn("flags", "ExecStart=\nExecStart=/usr/local/bin/podstep attach --no-tui --metrics :9090 "+strings.Join(flags, " "))
+	n.dropIn("flags", "ExecStart=\nExecStart=/usr/bin/podstep attach --no-tui --metrics :9090 "+strings.Join(flags, " "))
 	begin := time.Now()
 	n.must("systemctl start podstep")
 	t.Logf("attached after %v", time.Since(begin).Round(100*time.Millisecond))
@@ -46,7 +46,7 @@ func afterInode(socket string) string {
 	return after
 }
 
-// dropIn makes the unit differ from the example, until the drop-in is removed or the machine ends.
+// dropIn makes the unit differ from the package's, until the drop-in is removed or the machine ends.
 func (n *node) dropIn(name, settings string) {
 	n.tb.Helper()
 	n.must(fmt.Sprintf(`dir=/run/systemd/system/podstep.service.d
