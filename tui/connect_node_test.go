@@ -3,6 +3,11 @@
 package tui_test
 
 import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,9 +20,10 @@ import (
 	"github.com/podstep/podstep/tui/tuitest"
 )
 
-// TestConnectOnNode runs podstep connect POD against a real API server, by keys. It makes a pod of podstep, holds a pod
-// through it, steps it and lets it go. Then nothing of podstep is left on the node. The second time somebody deletes
-// podstep's pod at once, while a pod is held: that pod goes on, and the runtime's path is the runtime's again.
+// TestConnectOnNode runs kubectl podstep POD against a real API server, as somebody does who has just installed podstep and
+// has nothing but a kubeconfig. By keys it makes a pod of podstep, holds a pod through it, steps it and lets it go. Then
+// nothing of podstep is left on the node. The second time somebody deletes podstep's pod at once, while a pod is held: that
+// pod goes on, and the runtime's path is the runtime's again.
 func TestConnectOnNode(t *testing.T) {
 	l := start(t, "--kubelet", labtest.Bin(t, "kubelet"))
 	v := &visit{t: t, l: l, image: l.ImportPodstep()}
@@ -35,12 +41,15 @@ func TestConnectOnNode(t *testing.T) {
 		now, err := l.Socket()
 		return err == nil && now.Server != before.Server
 	})
-	v.hold("first")
-	v.podstep("step", "first", "--cri")
-	if text := v.podstep("pods", "-o", "json"); !strings.Contains(text, "cri.CreateContainer") {
-		t.Errorf("after a step, podstep pods --node has %s", text)
+	p := &place{t: t, lab: l, own: true, Terminal: term}
+	p.holdAtSandbox("first")
+	p.Press("i")
+	p.Until("cri.CreateContainer")
+	if text := v.podstep("holds", "-o", "json"); !strings.Contains(text, "cri.CreateContainer") {
+		t.Errorf("after a step by a key, podstep holds --node prints %s", text)
 	}
-	v.podstep("continue", "first")
+	p.Press("c")
+	p.UntilGone("HELD")
 	l.UntilReady("first")
 	term.Press("q")
 	term.Usable()
@@ -72,10 +81,19 @@ type visit struct {
 	image string
 }
 
-// connect starts podstep connect in a terminal, agrees, and waits for the screen.
+// connect starts kubectl podstep in a terminal, agrees, and waits for the screen. The home is empty.
 func (v *visit) connect() *tuitest.Terminal {
 	v.t.Helper()
-	term := tuitest.Start(v.t, 120, 36, utf8, labtest.Bin(v.t, "podstep"), "connect", "web", "--kubeconfig", v.l.State.Kubeconfig,
+	home := v.t.TempDir()
+	programs := filepath.Join(home, "bin")
+	kubectl := fmt.Sprintf("#!/bin/sh\nexec %s kubectl --dir %s \"$@\"\n", labtest.Bin(v.t, "podstep-lab"), v.l.Dir)
+	err := errors.Join(os.Mkdir(programs, 0o755), os.WriteFile(filepath.Join(programs, "kubectl"), []byte(kubectl), 0o755),
+		os.Symlink(labtest.Bin(v.t, "podstep"), filepath.Join(programs, "kubectl-podstep"))) // as the packages and krew have it
+	if err != nil {
+		v.t.Fatal(err)
+	}
+	env := append(slices.Clone(utf8), "HOME="+home, "PATH="+programs+":"+os.Getenv("PATH"), "PODSTEP_SOCKET=")
+	term := tuitest.Start(v.t, 120, 36, env, "kubectl", "podstep", "web",
 		"--image", v.image, "--allow-holds", "--for", "10m", "--attach-flag=--pid="+strconv.Itoa(v.l.KubeletPID()))
 	term.Until("Make it? [y/N]")
 	term.Type("y")

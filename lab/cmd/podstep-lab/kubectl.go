@@ -12,8 +12,8 @@ import (
 	"github.com/podstep/podstep/agent/labstate"
 )
 
-// kubectlCommand is kubectl itself, so that a lab can be used on a machine that
-// has none: `podstep-lab kubectl --dir DIR get pods`.
+// kubectlCommand is kubectl itself, with plugins, so that a lab can be used on a machine that has none:
+// `podstep-lab kubectl --dir DIR get pods`.
 func kubectlCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:                "kubectl --dir DIR ARGS...",
@@ -31,9 +31,10 @@ func kubectlCommand() *cobra.Command {
 				return fmt.Errorf("set KUBECONFIG: %w", err)
 			}
 			kubectl := cmd.NewDefaultKubectlCommandWithArgs(cmd.KubectlOptions{
-				Arguments:   append([]string{"kubectl"}, args[2:]...),
-				ConfigFlags: genericclioptions.NewConfigFlags(true),
-				IOStreams:   genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
+				PluginHandler: cmd.NewDefaultPluginHandler([]string{"kubectl"}),
+				Arguments:     append([]string{"kubectl"}, args[2:]...),
+				ConfigFlags:   genericclioptions.NewConfigFlags(true),
+				IOStreams:     genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr},
 			})
 			kubectl.SetArgs(args[2:])
 			return kubectl.Execute()
