@@ -31,6 +31,7 @@ func TestDelve(t *testing.T) {
 	seen, lines := delveLives(t, shared.For(t))
 	lines.Check(t)
 	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": seen}, nil)
+	shared.For(t).Tried("delve")
 }
 
 // TestDelveVersions: the same with kubelets of other versions, and with those that have debug
@@ -49,6 +50,9 @@ func TestDelveVersions(t *testing.T) {
 				compareSeen(t, v.Kubelet, map[string]map[row]bool{"delve": seen}, nil)
 			}
 			delveHolds(t, l, v.Debug)
+			if !v.Debug {
+				l.Tried("delve")
+			}
 		})
 	}
 }

@@ -141,6 +141,8 @@ func TestInside(t *testing.T) {
 		t.Errorf("the probes do not see %d of the %d rows that the woven kubelet shows, more than a tenth", lacks, len(woven))
 	}
 	compareSeen(t, "v1.36", map[string]map[row]bool{"woven": woven, "uprobe": inside.rows, "both": both}, missing)
+	l.Tried("woven")
+	l.Tried("uprobe")
 }
 
 // TestInsideVersions: the same with kubelets of other versions; and a pod is held in SyncPod of
@@ -155,6 +157,7 @@ func TestInsideVersions(t *testing.T) {
 			seen := attachInside(t, l)
 			compareSeen(t, v.Kubelet, map[string]map[row]bool{"both": seen.rows}, seen.missing)
 			holdOnce(t, l)
+			l.Tried("uprobe")
 		})
 	}
 }

@@ -34,6 +34,7 @@ var generators = []generator{
 	{"memory", "probes/memory", "the kubelet's types and the expressions in probes/catalogue", memory.Write},
 	{"steps", "docs/steps.md", "probes/catalogue and probes/memory", page(writeSteps)},
 	{"minors", "docs/minors.md", "probes/catalogue and probes/memory", page(writeMinors)},
+	{"versions", "docs/versions.md", "agent/labtest/tried.tsv", page(writeTried)},
 	{"inside", "docs/inside.md", "probes/uprobe/seen and probes/memory", page(writeInside)},
 	{"log", "docs/log.md", "probes/catalogue", page(writeLog)},
 	{"causes", "docs/causes.md", "agent/explain/causes/table and the snapshots beside it", page(writeCauses)},

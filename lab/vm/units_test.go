@@ -126,7 +126,7 @@ func (n *node) hold(name, step string) {
 	n.createPod(name)
 	n.UntilEvent(name, "hold at "+step, func(e probes.Event) bool { return e.Kind == probes.Held && e.Step == step })
 	if has := n.must(`ctr -n k8s.io containers list -q 'labels."io.kubernetes.pod.name"==` + name + `'`); has != "" {
-		n.tb.Errorf("pod %s is held at %s, and the runtime has %s of it", name, step, has)
+		n.tb.Errorf("pod %s is held at %s, and the runtime has %s of it; its story is\n%s", name, step, has, n.Must("trace", name, "--for", "1s"))
 	}
 }
 

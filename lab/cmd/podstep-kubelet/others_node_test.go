@@ -58,6 +58,7 @@ func TestOtherVersions(t *testing.T) {
 			wellFormed(t, story, true)
 			inOrder(t, story, webDeletion)
 			holdInOther(t, l)
+			l.Tried("woven")
 		})
 	}
 }
