@@ -8,6 +8,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/agent/wire/eventtest"
@@ -19,10 +20,13 @@ func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d)
 // messageOf returns a field as a message.
 func messageOf(f field) *agentpb.Field { return fieldBytes(f.AppendTo(nil)).Protos()[0] }
 
+// podOf returns a pod that is in no table.
+func podOf(id uint32, uid string) *pod { return &pod{Pod: pods.Pod{ID: id, UID: uid}} }
+
 // TestEncode compares the hand-written encoding with the generated one.
 func TestEncode(t *testing.T) {
 	e := event{
-		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: &pod{ID: 9},
+		seq: 7, wall: 1 << 60, mono: 12345, kind: agentpb.Kind_EXIT, step: 3, pod: podOf(9, ""),
 		span: 4, parent: 2, sync: 1, role: 5, err: "käputt", duration: 99, probe: 2,
 		fields: []field{
 			text("phase", "Running"), text("", ""), number("n", -3), number("zero", 0), flag("ok", true), flag("no", false),
@@ -45,7 +49,7 @@ func TestEncode(t *testing.T) {
 func BenchmarkEncode(b *testing.B) {
 	names := values.Names([]probes.Field{{Name: "updateType"}, {Name: "attempt"}})
 	e := event{
-		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: &pod{ID: 12},
+		seq: 812345, wall: 1763724000123456789, mono: 91234567890, kind: agentpb.Kind_EXIT, step: 77, pod: podOf(12, ""),
 		span: 400123, parent: 400120, sync: 3, role: 2, duration: 1234567, fields: []field{text("op", "ADD")},
 	}
 	var fields, out []byte

@@ -12,7 +12,7 @@ import (
 )
 
 // pod is a pod that the agent has seen.
-type pod = pods.Pod[podState]
+type pod = pods.Entry[podState]
 
 // podState is what the agent keeps of a pod. A field without a named lock can be read without one: the kubelet's
 // goroutines read them at every step.

@@ -187,7 +187,7 @@ func oneFold(r *rig) []*agentpb.Event {
 	wall, mono := r.now()
 	mono++
 	rec := newRecorder(2 << 20)
-	p := &pod{ID: 1, UID: "u"}
+	p := podOf(1, "u")
 	for seq := uint64(1); rec.folded == 0; seq++ {
 		e := &event{seq: seq, wall: wall, mono: mono, kind: agentpb.Kind_ENTER, pod: p, sync: uint32(seq / 10)}
 		rec.add(e, e.appendTo(nil))

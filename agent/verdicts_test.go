@@ -38,7 +38,7 @@ func (r *replayed) addEvent(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod 
 	t.Helper()
 	for _, p := range pods {
 		if r.pods[p.Id] == nil {
-			of := &pod{ID: p.Id, UID: p.Uid}
+			of := podOf(p.Id, p.Uid)
 			of.Name(p.Namespace, p.Name)
 			r.pods[p.Id] = of
 		}

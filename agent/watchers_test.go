@@ -149,7 +149,7 @@ func TestHistoryThenLive(t *testing.T) {
 	}
 	table := make([]*pod, pods+1) // the first is the node
 	for i := range pods {
-		table[i+1] = &pod{ID: uint32(i + 1), UID: fmt.Sprint(i)}
+		table[i+1] = podOf(uint32(i+1), fmt.Sprint(i))
 		table[i+1].Name("default", fmt.Sprint(i))
 	}
 	for i := range events {
@@ -209,7 +209,7 @@ func TestHistoryIsCut(t *testing.T) {
 	r := newRig(t, Options{RecorderBytes: 4 << 20})
 	large := strings.Repeat("x", 4<<10)
 	for i := range uint32(500) {
-		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: &pod{ID: i + 1}, err: large})
+		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: podOf(i+1, ""), err: large})
 	}
 	r.settle()
 	w := r.watcher(&agentpb.WatchRequest{Node: true})
@@ -251,7 +251,7 @@ func TestSenderForgets(t *testing.T) {
 	out := &batches{}
 	s := newSender(out)
 	for i := range 3 * maxSentPods {
-		p := &pod{ID: uint32(i + 1), UID: "u"}
+		p := podOf(uint32(i+1), "u")
 		for range 3 {
 			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
 				t.Fatal(err)

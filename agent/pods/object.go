@@ -34,7 +34,7 @@ const SystemCritical = 2_000_000_000
 
 // Object returns the pod of an object, and learns what the object states. For the mirror of a static pod it returns the
 // static pod: people know it as one.
-func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
+func (t *Table[S]) Object(o *v1.Pod) *Entry[S] {
 	if o == nil {
 		return nil
 	}
@@ -59,7 +59,7 @@ func (t *Table[S]) Object(o *v1.Pod) *Pod[S] {
 
 // Ref returns the pod that a probe has read from the kubelet's memory, and learns only its name. A mirror of which no
 // object was seen counts as a pod of its own.
-func (t *Table[S]) Ref(r probes.PodRef) *Pod[S] {
+func (t *Table[S]) Ref(r probes.PodRef) *Entry[S] {
 	p := t.mirrorOf(types.UID(r.UID))
 	if p == nil {
 		p = t.UID(r.UID)
@@ -72,7 +72,7 @@ func (t *Table[S]) Ref(r probes.PodRef) *Pod[S] {
 
 // learn takes from an object what the agent needs of it. Most objects are of a version that is known. The kubelet's
 // goroutines also use older objects, some with a status that the kubelet itself put in: learn ignores those.
-func (p *Pod[S]) learn(o *v1.Pod, mirror bool) {
+func (p *Pod) learn(o *v1.Pod, mirror bool) {
 	if m := p.meta.Load(); m != nil && !newer(o.ResourceVersion, m.version) {
 		return
 	}
@@ -149,7 +149,7 @@ func unknownPriority() *agentpb.Problem {
 
 // critical returns why only force may hold the pod, by an object and by what was stated before. An object without a
 // priority leaves the old reason. An object with one takes back a reason that was only feared.
-func (p *Pod[S]) critical(o *v1.Pod) *agentpb.Problem {
+func (p *Pod) critical(o *v1.Pod) *agentpb.Problem {
 	now, old := critical(o), p.meta.Load()
 	feared := func(why *agentpb.Problem) bool { return why.GetCode() == agentpb.Problem_PRIORITY_UNKNOWN }
 	if old != nil && (feared(now) || now == nil && !feared(old.Critical)) {
@@ -166,7 +166,7 @@ func isStatic(annotations map[string]string) bool {
 }
 
 // Sandbox returns the pod of a sandbox's configuration, and learns what the configuration states.
-func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Pod[S] {
+func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Entry[S] {
 	md := c.GetMetadata()
 	p := t.UID(md.GetUid())
 	if p == nil {
@@ -183,7 +183,7 @@ func (t *Table[S]) Sandbox(c *runtimeapi.PodSandboxConfig) *Pod[S] {
 
 // learnSandbox takes from a sandbox's configuration what the pod's object would
 // have, until there is one. It has no version: any object is newer.
-func (p *Pod[S]) learnSandbox(c *runtimeapi.PodSandboxConfig) {
+func (p *Pod) learnSandbox(c *runtimeapi.PodSandboxConfig) {
 	m := &Meta{labels: map[string]string{}}
 	for k, v := range c.GetLabels() {
 		if !strings.HasPrefix(k, labelsOfKubelet) {

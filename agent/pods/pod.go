@@ -16,11 +16,9 @@ import (
 //
 // All its fields can be read without a lock: the kubelet's goroutines do so at every step, and must never wait for a
 // client's request.
-type Pod[S any] struct {
+type Pod struct {
 	ID  uint32
 	UID string
-	// State is what the owner of the table keeps of the pod.
-	State S
 
 	ident atomic.Pointer[ident] // nil: known by its uid only
 	meta  atomic.Pointer[Meta]
@@ -28,6 +26,12 @@ type Pod[S any] struct {
 	goneSince atomic.Int64
 
 	mu sync.Mutex // is held while learn replaces meta
+}
+
+// Entry is a pod in a table. State is what the table's owner keeps of it.
+type Entry[S any] struct {
+	Pod
+	State S
 }
 
 // ident is what a pod is called. It does not change.
@@ -47,7 +51,7 @@ type Meta struct {
 }
 
 // Names returns namespace and name, empty if they are not known yet.
-func (p *Pod[S]) Names() (namespace, name string) {
+func (p *Pod) Names() (namespace, name string) {
 	if i := p.ident.Load(); i != nil {
 		return i.namespace, i.name
 	}
@@ -55,7 +59,7 @@ func (p *Pod[S]) Names() (namespace, name string) {
 }
 
 // FullName returns namespace/name.
-func (p *Pod[S]) FullName() string {
+func (p *Pod) FullName() string {
 	namespace, name := p.Names()
 	return namespace + "/" + name
 }
@@ -67,7 +71,7 @@ var (
 )
 
 // ProfilerLabels returns the profiler labels of calls that are about the pod.
-func (p *Pod[S]) ProfilerLabels() []hook.Label {
+func (p *Pod) ProfilerLabels() []hook.Label {
 	if i := p.ident.Load(); i != nil {
 		return i.labels
 	}
@@ -75,18 +79,18 @@ func (p *Pod[S]) ProfilerLabels() []hook.Label {
 }
 
 // Name gives the pod its name. Only the first call has an effect.
-func (p *Pod[S]) Name(namespace, name string) {
+func (p *Pod) Name(namespace, name string) {
 	p.ident.CompareAndSwap(nil, &ident{namespace, name, hook.Labels(namespace + "/" + name)})
 }
 
 // Named reports whether more is known of the pod than its uid.
-func (p *Pod[S]) Named() bool { return p.ident.Load() != nil }
+func (p *Pod) Named() bool { return p.ident.Load() != nil }
 
 // Meta returns what the pod's object states; nil: no object was seen yet.
-func (p *Pod[S]) Meta() *Meta { return p.meta.Load() }
+func (p *Pod) Meta() *Meta { return p.meta.Load() }
 
 // Critical returns why only force may hold the pod; nil: it may be held without.
-func (p *Pod[S]) Critical() *agentpb.Problem {
+func (p *Pod) Critical() *agentpb.Problem {
 	if m := p.meta.Load(); m != nil {
 		return m.Critical
 	}
@@ -97,13 +101,13 @@ func (p *Pod[S]) Critical() *agentpb.Problem {
 }
 
 // Gone reports whether the pod is gone from the node.
-func (p *Pod[S]) Gone() bool { return p.goneSince.Load() != 0 }
+func (p *Pod) Gone() bool { return p.goneSince.Load() != 0 }
 
 // SetGone sets since when the pod is gone, in nanoseconds since 1970; 0: it is here.
-func (p *Pod[S]) SetGone(since int64) { p.goneSince.Store(since) }
+func (p *Pod) SetGone(since int64) { p.goneSince.Store(since) }
 
 // Proto returns the pod as a message.
-func (p *Pod[S]) Proto() *agentpb.Pod {
+func (p *Pod) Proto() *agentpb.Pod {
 	namespace, name := p.Names()
 	return &agentpb.Pod{Id: p.ID, Namespace: namespace, Name: name, Uid: p.UID}
 }

@@ -68,7 +68,7 @@ func TestForgottenPod(t *testing.T) {
 		t.Error("a pod is not found again")
 	}
 	p.SetGone(1)
-	table.forget((*Pod[none]).Gone)
+	table.forget((*Entry[none]).Gone)
 	if table.recent.find("uid-1") != nil || table.UID("uid-1") == p {
 		t.Error("a pod that was forgotten is found")
 	}

@@ -4,9 +4,9 @@ import "sync/atomic"
 
 // recentPods finds pods by uid without the table's lock, if they were looked for lately, as nearly every step's pod
 // was. It has one place for each of some values of the uid's end; the latest pod takes the place.
-type recentPods[S any] [256]atomic.Pointer[Pod[S]]
+type recentPods[S any] [256]atomic.Pointer[Entry[S]]
 
-func (r *recentPods[S]) slot(uid string) *atomic.Pointer[Pod[S]] {
+func (r *recentPods[S]) slot(uid string) *atomic.Pointer[Entry[S]] {
 	n := len(uid)
 	if n < 2 {
 		return &r[0]
@@ -15,7 +15,7 @@ func (r *recentPods[S]) slot(uid string) *atomic.Pointer[Pod[S]] {
 }
 
 // find returns a pod, or nil if it is not among the recent ones.
-func (r *recentPods[S]) find(uid string) *Pod[S] {
+func (r *recentPods[S]) find(uid string) *Entry[S] {
 	if p := r.slot(uid).Load(); p != nil && p.UID == uid {
 		return p
 	}
@@ -24,7 +24,7 @@ func (r *recentPods[S]) find(uid string) *Pod[S] {
 
 // add is called with the table's lock held for reading, clear with it held for writing. So add never brings back a pod
 // that the table has just forgotten.
-func (r *recentPods[S]) add(p *Pod[S]) { r.slot(p.UID).Store(p) }
+func (r *recentPods[S]) add(p *Entry[S]) { r.slot(p.UID).Store(p) }
 
 func (r *recentPods[S]) clear() {
 	for i := range r {

@@ -27,7 +27,7 @@ func NewSelector(p *agentpb.PodSelector) (*Selector, error) {
 }
 
 // Is reports whether a selector means the pod.
-func (p *Pod[S]) Is(s *Selector) bool {
+func (p *Pod) Is(s *Selector) bool {
 	if s.uid != "" && s.uid != p.UID {
 		return false
 	}

@@ -19,16 +19,16 @@ const (
 // sandboxes and containers.
 type Table[S any] struct {
 	// Forgotten is called with each pod that the table forgets, under mu.
-	Forgotten func(*Pod[S])
+	Forgotten func(*Entry[S])
 
 	recent recentPods[S]
 
 	mu    sync.RWMutex
-	byUID map[string]*Pod[S]
-	byID  map[string]*Pod[S] // CRI ids
+	byUID map[string]*Entry[S]
+	byID  map[string]*Entry[S] // CRI ids
 	shown map[types.UID]shown[S]
 	// mirrors has the static pods by the uids of their mirrors.
-	mirrors map[types.UID]*Pod[S]
+	mirrors map[types.UID]*Entry[S]
 	most    int // the most entries that the maps had since they were made
 	last    uint32
 }
@@ -36,19 +36,19 @@ type Table[S any] struct {
 // shown is what a source last showed of an object. It is kept by the object's own uid.
 type shown[S any] struct {
 	version string
-	pod     *Pod[S]
+	pod     *Entry[S]
 }
 
 // Init makes the table ready.
 func (t *Table[S]) Init() {
-	t.byUID = map[string]*Pod[S]{}
-	t.byID = map[string]*Pod[S]{}
+	t.byUID = map[string]*Entry[S]{}
+	t.byID = map[string]*Entry[S]{}
 	t.shown = map[types.UID]shown[S]{}
-	t.mirrors = map[types.UID]*Pod[S]{}
+	t.mirrors = map[types.UID]*Entry[S]{}
 }
 
 // UID returns the pod with that uid, and adds it if it is new. It returns nil for an empty uid.
-func (t *Table[S]) UID(uid string) *Pod[S] {
+func (t *Table[S]) UID(uid string) *Entry[S] {
 	if uid == "" {
 		return nil
 	}
@@ -70,16 +70,16 @@ func (t *Table[S]) UID(uid string) *Pod[S] {
 		return p
 	}
 	if len(t.byUID) >= maxPods {
-		t.forget((*Pod[S]).Gone)
+		t.forget((*Entry[S]).Gone)
 	}
 	t.last++
-	p = &Pod[S]{ID: t.last, UID: uid}
+	p = &Entry[S]{Pod: Pod{ID: t.last, UID: uid}}
 	t.byUID[uid] = p
 	return p
 }
 
 // forget drops pods. The caller holds mu.
-func (t *Table[S]) forget(which func(*Pod[S]) bool) {
+func (t *Table[S]) forget(which func(*Entry[S]) bool) {
 	t.recent.clear()
 	t.most = max(t.most, len(t.byUID)+len(t.byID)+len(t.shown))
 	for uid, p := range t.byUID {
@@ -109,7 +109,7 @@ func (t *Table[S]) forget(which func(*Pod[S]) bool) {
 }
 
 // noteMirror notes that the object with this uid is the mirror of p.
-func (t *Table[S]) noteMirror(uid types.UID, p *Pod[S]) {
+func (t *Table[S]) noteMirror(uid types.UID, p *Entry[S]) {
 	if t.mirrorOf(uid) == p {
 		return
 	}
@@ -121,7 +121,7 @@ func (t *Table[S]) noteMirror(uid types.UID, p *Pod[S]) {
 }
 
 // mirrorOf returns the static pod whose mirror has the uid, or nil.
-func (t *Table[S]) mirrorOf(uid types.UID) *Pod[S] {
+func (t *Table[S]) mirrorOf(uid types.UID) *Entry[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.mirrors[uid]
@@ -145,18 +145,18 @@ func remade[K comparable, V any](m map[K]V) map[K]V {
 }
 
 // CRI returns the pod of a sandbox or container, or nil.
-func (t *Table[S]) CRI(id string) *Pod[S] {
+func (t *Table[S]) CRI(id string) *Entry[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.byID[id]
 }
 
 // Learn notes that the sandbox or container with this id is of p.
-func (t *Table[S]) Learn(id string, p *Pod[S]) {
+func (t *Table[S]) Learn(id string, p *Entry[S]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if len(t.byID) >= maxIDs {
-		t.forget((*Pod[S]).Gone)
+		t.forget((*Entry[S]).Gone)
 	}
 	if len(t.byID) >= maxIDs {
 		clear(t.byID) // too many are of living pods; each is learned again when it is asked for
@@ -165,10 +165,10 @@ func (t *Table[S]) Learn(id string, p *Pod[S]) {
 }
 
 // All returns the pods that are known.
-func (t *Table[S]) All() []*Pod[S] {
+func (t *Table[S]) All() []*Entry[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
-	out := make([]*Pod[S], 0, len(t.byUID))
+	out := make([]*Entry[S], 0, len(t.byUID))
 	for _, p := range t.byUID {
 		out = append(out, p)
 	}
@@ -176,7 +176,7 @@ func (t *Table[S]) All() []*Pod[S] {
 }
 
 // Known returns the pod with that uid, or nil.
-func (t *Table[S]) Known(uid string) *Pod[S] {
+func (t *Table[S]) Known(uid string) *Entry[S] {
 	t.mu.RLock()
 	defer t.mu.RUnlock()
 	return t.byUID[uid]
@@ -189,7 +189,7 @@ const forgetAfter = 5 * time.Minute
 // ForgetOld drops pods that have long been gone. now is in nanoseconds since 1970. It reports whether other pods are
 // gone that are to be dropped later.
 func (t *Table[S]) ForgetOld(now int64) (more bool) {
-	old := func(p *Pod[S]) bool { return p.Gone() && now-p.goneSince.Load() > int64(forgetAfter) }
+	old := func(p *Entry[S]) bool { return p.Gone() && now-p.goneSince.Load() > int64(forgetAfter) }
 	gone, n := 0, 0
 	t.mu.RLock()
 	for _, p := range t.byUID {

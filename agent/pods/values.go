@@ -11,7 +11,7 @@ import (
 )
 
 // FromValue returns the pod that a value of woven code is about, or nil.
-func (t *Table[S]) FromValue(v any) *Pod[S] {
+func (t *Table[S]) FromValue(v any) *Entry[S] {
 	switch v := v.(type) {
 	case *v1.Pod:
 		return t.Object(v)
@@ -34,7 +34,7 @@ func (t *Table[S]) FromValue(v any) *Pod[S] {
 
 // Listed is a pod of a list, and the uid of the object by which the list has it.
 type Listed[S any] struct {
-	Pod *Pod[S]
+	Pod *Entry[S]
 	UID types.UID
 }
 
@@ -101,9 +101,9 @@ func (t *Table[S]) showed(uid types.UID, version string) bool {
 	return t.shown[uid].version == version
 }
 
-func (t *Table[S]) show(o *v1.Pod, p *Pod[S]) { t.showVersion(o.UID, shownVersion(o), p) }
+func (t *Table[S]) show(o *v1.Pod, p *Entry[S]) { t.showVersion(o.UID, shownVersion(o), p) }
 
-func (t *Table[S]) showVersion(uid types.UID, version string, p *Pod[S]) {
+func (t *Table[S]) showVersion(uid types.UID, version string, p *Entry[S]) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.shown[uid] = shown[S]{version, p}
