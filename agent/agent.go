@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
@@ -89,8 +90,8 @@ type Agent struct {
 	timers   []timer
 
 	pods     pods.Table[podState]
-	journal  *journal
-	verdicts *verdicts
+	journal  *journal.Journal
+	verdicts *journal.Verdicts
 	points   breakpoints
 	holds    holdTable
 	locking  *locking // nil: people have read the locks of this kubelet
@@ -172,12 +173,13 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.Init()
 	a.holds.init()
-	a.verdicts = newVerdicts(a.info(), c)
-	a.pods.Forgotten = a.verdicts.forget
-	a.journal = newJournal(opts.QueueEvents, newRecorder(opts.RecorderBytes), a.verdicts, a.now)
-	a.journal.called = a.logCall
-	a.journal.podSeen, a.journal.forget = opts.PodSeen, a.pods.ForgetOld
-	hook.Go(a.journal.run)
+	a.verdicts = journal.NewVerdicts(a.info(), c)
+	a.pods.Added = func(p *pod) { p.State.journal.Pod = &p.Pod }
+	a.pods.Forgotten = func(p *pod) { a.verdicts.Forget(&p.State.journal) }
+	a.journal = journal.Start(journal.Options{
+		QueueEvents: opts.QueueEvents, RecorderBytes: opts.RecorderBytes, Clock: a.now, Verdicts: a.verdicts,
+		PodSeen: opts.PodSeen, Called: a.logCall, Forget: a.pods.ForgetOld,
+	})
 	return a, nil
 }
 
@@ -241,7 +243,7 @@ func (a *Agent) close() {
 		hook.Switch(i, false)
 	}
 	hook.Set(nil)
-	a.journal.close()
+	a.journal.Close()
 }
 
 // now returns the wall clock, in unix nanoseconds, and the nanoseconds since the agent began.

@@ -18,6 +18,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
@@ -137,16 +138,46 @@ func newPod(ns, name string) *v1.Pod {
 // events waits until everything so far is in the recorder, and returns a pod's story.
 func (r *rig) events(pod string) []*agentpb.Event {
 	r.t.Helper()
-	w, err := r.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: pod}})
+	r.settle()
+	return r.history(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: pod}})
+}
+
+// history returns the events that a request selects of those that the agent has kept.
+func (r *rig) history(req *agentpb.WatchRequest) (out []*agentpb.Event) {
+	r.t.Helper()
+	req.OnlyHistory = true
+	w := r.watcher(req)
+	defer w.Close()
+	for b := w.History(); b != nil; b = w.History() {
+		out = append(out, r.decoded(b)...)
+	}
+	return out
+}
+
+// watcher adds a watcher.
+func (r *rig) watcher(req *agentpb.WatchRequest) *journal.Watcher {
+	r.t.Helper()
+	w, err := r.watch(req)
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	r.settle()
-	r.watch(w, true)
-	defer r.journal.unwatch(w)
-	var out []*agentpb.Event
-	for _, k := range w.history.all() {
-		out = append(out, eventtest.Decode(r.t, k.data))
+	return w
+}
+
+// next waits for the next events of a watcher.
+func (r *rig) next(w *journal.Watcher) []*agentpb.Event {
+	r.t.Helper()
+	b, err := w.Next(r.t.Context())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.decoded(b)
+}
+
+func (r *rig) decoded(b *agentpb.Batch) (out []*agentpb.Event) {
+	r.t.Helper()
+	for _, raw := range b.GetEvents() {
+		out = append(out, eventtest.Decode(r.t, raw))
 	}
 	return out
 }
@@ -154,24 +185,21 @@ func (r *rig) events(pod string) []*agentpb.Event {
 // settle waits until the journal has handed on what it was given.
 func (r *rig) settle() {
 	r.t.Helper()
-	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.watch(w, false)
-	defer r.journal.unwatch(w)
-	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "settle"})
+	w := r.watcher(&agentpb.WatchRequest{Node: true})
+	defer w.Close()
+	r.journal.Put(journal.Event{Kind: agentpb.Kind_NOTE, Err: "settle"})
 	for {
-		events, err := w.next(r.t.Context())
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		for _, k := range events {
-			if eventtest.Decode(r.t, k.data).Error == "settle" {
-				return
-			}
+		if slices.ContainsFunc(r.next(w), func(e *agentpb.Event) bool { return e.Error == "settle" }) {
+			return
 		}
 	}
+}
+
+// nodeEvents returns the node's story.
+func (r *rig) nodeEvents() []*agentpb.Event {
+	r.t.Helper()
+	r.settle()
+	return r.history(&agentpb.WatchRequest{Node: true})
 }
 
 func (r *rig) name(e *agentpb.Event) string {
@@ -398,19 +426,13 @@ func TestIDs(t *testing.T) {
 // held waits until the pod is held and returns the hold.
 func (r *rig) held(p *v1.Pod) *hold {
 	r.t.Helper()
-	w, err := r.newWatcher(&agentpb.WatchRequest{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.watch(w, false)
-	defer r.journal.unwatch(w)
+	w := r.watcher(&agentpb.WatchRequest{})
+	defer w.Close()
 	for {
 		if h, _ := r.holds.list(r.Agent, r.pods.UID(string(p.UID))); len(h) > 0 {
 			return h[0]
 		}
-		if _, err := w.next(r.t.Context()); err != nil {
-			r.t.Fatal(err)
-		}
+		r.next(w)
 	}
 }
 

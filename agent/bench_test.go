@@ -19,6 +19,7 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -79,11 +80,10 @@ func BenchmarkHookOff(b *testing.B) {
 func BenchmarkHookShare(b *testing.B) {
 	p := newPod("default", "web")
 	a := benchAgent(b)
-	w, err := a.newWatcher(&agentpb.WatchRequest{})
+	w, err := a.watch(&agentpb.WatchRequest{})
 	if err != nil {
 		b.Fatal(err)
 	}
-	a.journal.watch(w, false)
 	go drain(b.Context(), w)
 	klogToNowhere(b)
 	const turn = 1000
@@ -98,7 +98,7 @@ func BenchmarkHookShare(b *testing.B) {
 	for range max(1, b.N/turn) {
 		ours = append(ours, measure(func() { _, _ = wovenStep(p, "sync") }))
 		// A kubelet does other things too: the queue is never long.
-		a.journal.drained()
+		<-a.journal.Kept()
 		line = append(line, measure(func() { klog.V(4).InfoS("SyncPod enter", "pod", klog.KObj(p), "podUID", p.UID) }))
 	}
 	slices.Sort(ours)
@@ -128,11 +128,8 @@ func BenchmarkHookOn(b *testing.B) {
 	p := newPod("default", "web")
 	b.Run("podstep", func(b *testing.B) {
 		a := benchAgent(b)
-		w, err := a.newWatcher(&agentpb.WatchRequest{})
+		w, err := a.watch(&agentpb.WatchRequest{})
 		if err != nil {
-			b.Fatal(err)
-		}
-		if err := a.journal.watch(w, false); err != nil {
 			b.Fatal(err)
 		}
 		go drain(b.Context(), w)
@@ -142,7 +139,7 @@ func BenchmarkHookOn(b *testing.B) {
 			if i%4096 == 4095 {
 				// A kubelet does other things too: the queue is never long.
 				b.StopTimer()
-				a.journal.drained()
+				<-a.journal.Kept()
 				b.StartTimer()
 			}
 			_, _ = wovenStep(p, "sync")
@@ -175,12 +172,9 @@ type discard struct{}
 func (discard) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (discard) Shutdown(context.Context) error                             { return nil }
 
-// drained waits until the agent's goroutine has taken everything that was queued.
-func (j *journal) drained() { <-j.kept() }
-
-func drain(ctx context.Context, w *watcher) {
+func drain(ctx context.Context, w *journal.Watcher) {
 	for {
-		if _, err := w.next(ctx); err != nil {
+		if _, err := w.Next(ctx); err != nil {
 			return
 		}
 	}
@@ -214,7 +208,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 	p := newPod("default", "web")
 	// Events are made as fast as the client takes them, so that those on the way fit into the queues.
-	onTheWay := make(chan struct{}, watcherEvents/4)
+	onTheWay := make(chan struct{}, 1<<14)
 	b.ResetTimer()
 	go func() {
 		for i := 0; i < b.N; i += 2 {
@@ -236,7 +230,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 	b.StopTimer()
 	st := &agentpb.StatsResponse{}
-	a.journal.stats(st)
+	a.journal.AddStats(st)
 	for _, n := range st.Dropped {
 		dropped += int(n)
 	}
@@ -259,10 +253,12 @@ func BenchmarkMemory(b *testing.B) {
 		for i := range events / 2 {
 			_, _ = wovenStep(pods[i%len(pods)], "sync")
 		}
-		a.journal.close()
+		a.journal.Close()
 		runtime.GC()
 		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(a.journal.recorder.bytes)/events, "recorder-B/event")
+		st := &agentpb.StatsResponse{}
+		a.journal.AddStats(st)
+		b.ReportMetric(float64(st.RecorderBytes)/events, "recorder-B/event")
 		b.ReportMetric(float64(after.HeapAlloc-before.HeapAlloc)/events, "heap-B/event")
 		runtime.KeepAlive(a)
 	}

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
@@ -92,7 +93,7 @@ func (a *Agent) putBreakpoint(b *breakpoint) (*agentpb.Breakpoint, error) {
 	}
 	t.armed = a.holds.arm
 	t.last++
-	b.id, b.seq = t.last, a.journal.last()
+	b.id, b.seq = t.last, a.journal.Last()
 	t.all[b.id] = b
 	t.arm(b, 1)
 	b.timer = hook.AfterFunc(time.Until(b.expires), func() { t.remove(b.id) })
@@ -222,13 +223,13 @@ func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault e
 		s.fault = true
 		a.faults.fails.Add(1)
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, err: values.Error(err), fields: append([]field{text("why", b.why().String())}, b.by.fields()...)})
+		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Err: values.Error(err), Fields: append([]field{text("why", b.why().String())}, b.by.fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
 		a.faults.delays.Add(1)
 		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.by.fields()...)
-		a.put(s, ps, 0, event{kind: agentpb.Kind_FAULT, fields: delay})
+		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Fields: delay})
 		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.by, nil}, nil)
 	default:
 		a.hold(at, terms{b.why(), b.spec.GetHold().GetLease().AsDuration(), b.client, b.by, nil}, a.endStep(ps.pod))
@@ -292,7 +293,7 @@ func (t *breakpoints) miss(a *Agent, s *span, ps *podSpan, suits func(*breakpoin
 	first := b.missed == 1
 	t.mu.Unlock()
 	if first {
-		a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: b.note(agentpb.NoteBreakpointFull, number("held", int64(a.limits().holds)))})
+		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: b.note(agentpb.NoteBreakpointFull, number("held", int64(a.limits().holds)))})
 	}
 }
 

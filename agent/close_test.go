@@ -4,6 +4,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
@@ -25,9 +26,8 @@ func TestCloseAtOnce(t *testing.T) {
 			all.Go(func() {
 				<-begin
 				a.Close()
-				select {
-				case <-a.journal.done:
-				default:
+				st := &agentpb.StatsResponse{}
+				if a.journal.AddStats(st); st.RecorderEvents != 1 {
 					t.Error("Close has returned and the agent has not ended")
 				}
 			})

@@ -38,7 +38,7 @@ func (a *Agent) PodsByState() map[string]int {
 func (a *Agent) Counters() Counters {
 	out := Counters{Fails: a.faults.fails.Load(), Delays: a.faults.delays.Load()}
 	a.holds.count(&out)
-	a.journal.count(&out)
+	out.Events, out.Lost = a.journal.Counts()
 	return out
 }
 
@@ -54,14 +54,5 @@ func (t *holdTable) count(out *Counters) {
 			out.HoldsNow++
 			out.Held += time.Since(h.since)
 		}
-	}
-}
-
-func (j *journal) count(out *Counters) {
-	j.mu.Lock()
-	defer j.mu.Unlock()
-	out.Events, out.Lost = j.seq, map[string]uint64{}
-	for kind, n := range j.lost {
-		out.Lost[kind] = n
 	}
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/callsite"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
@@ -138,9 +139,9 @@ func (a *Agent) putEnter(s *span, ps *podSpan) bool {
 // putNew is putEnter for a call that no other goroutine knows yet.
 func (a *Agent) putNew(s *span, ps *podSpan, shown fieldBytes) {
 	ps.parent = a.parentID(s, ps.pod)
-	e := event{kind: agentpb.Kind_ENTER, wall: s.wall, mono: s.start, parent: ps.parent}
+	e := journal.Event{Kind: agentpb.Kind_ENTER, Wall: s.wall, Mono: s.start, Parent: ps.parent}
 	if s.parent.hasID(ps.pod, ps.parent) {
-		e.line = s.line
+		e.Line = s.line
 	}
 	a.putWire(s, ps, &e, shown)
 	ps.emitted.Store(true)
@@ -172,20 +173,20 @@ func (a *Agent) parentID(s *span, p *pod) uint64 {
 
 // put fills in what all events of a call share, and queues the event.
 // It returns the event's number; 0 if it is dropped.
-func (a *Agent) put(s *span, ps *podSpan, parent uint64, e event) uint64 {
-	e.parent = parent
+func (a *Agent) put(s *span, ps *podSpan, parent uint64, e journal.Event) uint64 {
+	e.Parent = parent
 	return a.putWire(s, ps, &e, nil)
 }
 
 // putWire is put for an event that knows its parent and has more fields, which
 // are copied.
-func (a *Agent) putWire(s *span, ps *podSpan, e *event, more fieldBytes) uint64 {
-	e.step = uint32(s.step.ID) + 1
-	e.pod, e.span, e.role, e.probe = ps.pod, ps.id, s.role, s.mark()
-	if ps.pod != nil {
-		e.sync = ps.pod.State.sync.Load()
+func (a *Agent) putWire(s *span, ps *podSpan, e *journal.Event, more fieldBytes) uint64 {
+	e.Step = uint32(s.step.ID) + 1
+	e.Span, e.Role, e.Probe = ps.id, s.role, s.mark()
+	if p := ps.pod; p != nil {
+		e.Pod, e.Sync = &p.State.journal, p.State.sync.Load()
 	}
-	return a.journal.putWire(e, more)
+	return a.journal.PutWire(e, more)
 }
 
 // Leave is called by the hook when the function is left.
@@ -227,9 +228,9 @@ type ending struct {
 
 // putExit publishes the exit of a call. It reports whether the call is about one pod, which may now be stopped.
 func (a *Agent) putExit(s *span, end ending, t *taker) bool {
-	last := event{kind: agentpb.Kind_EXIT, wall: end.wall, mono: end.mono, err: end.err, duration: end.mono - s.start}
+	last := journal.Event{Kind: agentpb.Kind_EXIT, Wall: end.wall, Mono: end.mono, Err: end.err, Duration: end.mono - s.start}
 	if end.unseen {
-		last.duration = 0
+		last.Duration = 0
 	}
 	if s.many != nil {
 		a.putExits(s, t, &last)
@@ -242,7 +243,7 @@ func (a *Agent) putExit(s *span, end ending, t *taker) bool {
 		return false
 	}
 	a.putEnter(s, &s.one)
-	last.parent = s.one.parent
+	last.Parent = s.one.parent
 	a.putWire(s, &s.one, &last, t.wire)
 	p := s.one.pod
 	if p != nil {
@@ -288,7 +289,7 @@ func (s *span) endQuietly(how hook.Outcome) bool {
 }
 
 // putExits publishes the exits of a call that is about several pods.
-func (a *Agent) putExits(s *span, t *taker, last *event) {
+func (a *Agent) putExits(s *span, t *taker, last *journal.Event) {
 	for _, o := range t.list {
 		s.addPod(o.Pod, &a.spanIDs).object = o.UID
 	}
@@ -300,19 +301,19 @@ func (a *Agent) putExits(s *span, t *taker, last *event) {
 		}
 		e := *last
 		if op != "" {
-			e.fields = []field{text("op", op)}
+			e.Fields = []field{text("op", op)}
 		}
 		if ps.ofMirror() {
-			e.fields = append(e.fields, flag("mirror", true))
+			e.Fields = append(e.Fields, flag("mirror", true))
 		}
-		e.parent = ps.parent
+		e.Parent = ps.parent
 		a.putWire(s, ps, &e, t.wire)
 		emitted = append(emitted, ps)
 	}
 	if t.keep() {
-		a.snapMany(s, emitted, exit, last.err)
+		a.snapMany(s, emitted, exit, last.Err)
 		// As in Leave, there are no faults at exit.
-		_ = a.stopMany(s, emitted, exit, last.err)
+		_ = a.stopMany(s, emitted, exit, last.Err)
 	}
 	if s.step.means == probes.RoleRemove {
 		for _, ps := range emitted {

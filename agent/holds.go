@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/values"
@@ -184,7 +185,7 @@ func (t *holdTable) list(a *Agent, p *pod) (begun []*hold, seq uint64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	begun = slices.DeleteFunc(t.sorted(p), func(h *hold) bool { return !h.begun })
-	return begun, a.journal.last()
+	return begun, a.journal.Last()
 }
 
 // remove takes the hold out of the list if end did not, because the call panicked.
@@ -314,7 +315,7 @@ func (a *Agent) hold(at crossing, on terms, got chan<- *hold) {
 		h.release(no)
 	}
 	step := h.on()
-	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, event{kind: agentpb.Kind_HOLD, fields: h.fields(step)}) })
+	a.holds.begin(h, func() uint64 { return a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_HOLD, Fields: h.fields(step)}) })
 	if got != nil {
 		got <- h
 	}
@@ -335,7 +336,7 @@ func (a *Agent) hold(at crossing, on terms, got chan<- *hold) {
 		a.goesOn(s, time.Now())
 	}
 	a.holds.end(h, func() uint64 {
-		return a.put(s, ps, 0, event{kind: agentpb.Kind_RELEASE, duration: int64(time.Since(now)), fields: h.endFields(step)})
+		return a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_RELEASE, Duration: int64(time.Since(now)), Fields: h.endFields(step)})
 	})
 }
 

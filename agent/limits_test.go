@@ -197,3 +197,5 @@ func TestWhoAsked(t *testing.T) {
 		}
 	}
 }
+
+func durationOf(d time.Duration) *durationpb.Duration { return durationpb.New(d) }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/values"
 )
 
@@ -35,7 +36,7 @@ func (a *Agent) logInside(s *span, ps *podSpan, goroutine uintptr, at Found) {
 		}
 		if acts, there := t.count(b); acts && there {
 			a.putEnter(s, ps)
-			a.put(s, ps, 0, event{kind: agentpb.Kind_NOTE, fields: b.note(agentpb.NoteLog, fields...)})
+			a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: b.note(agentpb.NoteLog, fields...)})
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/filter"
@@ -30,7 +31,7 @@ type logs struct {
 
 // logCall is a call in the story of a pod.
 type logCall struct {
-	pod  *pod
+	pod  *journal.Pod
 	span uint64
 }
 
@@ -117,25 +118,25 @@ func (a *Agent) valuesAt(id, side int) []probes.Field {
 }
 
 // logCall makes the notes that breakpoints want of an event. The journal calls it with each one.
-func (a *Agent) logCall(e event) {
+func (a *Agent) logCall(e journal.Event) {
 	t := &a.points
 	if t.armedLogs.Load() == 0 {
 		clear(t.entries)
 		return
 	}
-	if e.pod == nil || e.step == 0 || e.kind != agentpb.Kind_ENTER && e.kind != agentpb.Kind_EXIT {
+	if e.Pod == nil || e.Step == 0 || e.Kind != agentpb.Kind_ENTER && e.Kind != agentpb.Kind_EXIT {
 		return
 	}
-	values := e.allFields()
-	call := logCall{e.pod, e.span}
-	if entry, kept := t.entries[call]; kept && e.kind == agentpb.Kind_EXIT {
+	values := allFields(&e)
+	call := logCall{e.Pod, e.Span}
+	if entry, kept := t.entries[call]; kept && e.Kind == agentpb.Kind_EXIT {
 		values = append(entry, values...)
 		delete(t.entries, call)
 	}
 	for _, b := range t.list() {
 		switch {
-		case b.log == nil || !b.steps[int(e.step)-1] || !e.pod.Is(b.pods) || b.client.Err() != nil:
-		case e.kind == agentpb.Kind_ENTER && b.side() == exit:
+		case b.log == nil || !b.steps[int(e.Step)-1] || !e.Pod.Is(b.pods) || b.client.Err() != nil:
+		case e.Kind == agentpb.Kind_ENTER && b.side() == exit:
 			if len(t.entries) < maxLogCalls {
 				t.entries[call] = slices.Clone(values)
 			}
@@ -146,43 +147,43 @@ func (a *Agent) logCall(e event) {
 }
 
 // allFields returns the fields of an event in wire form.
-func (e *event) allFields() fieldBytes {
-	if len(e.fields) == 0 {
-		return e.wire
+func allFields(e *journal.Event) fieldBytes {
+	if len(e.Fields) == 0 {
+		return e.Wire
 	}
-	return append(encoded(e.fields), e.wire...)
+	return append(encoded(e.Fields), e.Wire...)
 }
 
 // wants reports whether an event is of the side, the outcome and the duration that the breakpoint is for.
-func (b *breakpoint) wants(e *event) bool {
+func (b *breakpoint) wants(e *journal.Event) bool {
 	side := enter
-	if e.kind == agentpb.Kind_EXIT {
+	if e.Kind == agentpb.Kind_EXIT {
 		side = exit
 	}
 	slow := b.spec.GetSlowerThan()
-	return side == b.side() && (slow == nil || e.duration >= int64(slow.AsDuration())) && (b.spec.GetOn() != agentpb.On_ON_ERROR || e.err != "")
+	return side == b.side() && (slow == nil || e.Duration >= int64(slow.AsDuration())) && (b.spec.GetOn() != agentpb.On_ON_ERROR || e.Err != "")
 }
 
 // shownEvent returns the event as a client would see it, with these values.
-func (a *Agent) shownEvent(e *event, values fieldBytes) *probes.Event {
-	step := &a.steps[e.step-1]
-	p := wire.PodOf(e.pod.Proto())
+func (a *Agent) shownEvent(e *journal.Event, values fieldBytes) *probes.Event {
+	step := &a.steps[e.Step-1]
+	p := wire.PodOf(e.Pod.Proto())
 	return &probes.Event{
-		Seq: e.seq, Time: time.Unix(0, e.wall), Mono: e.mono, Kind: wire.Kind(e.kind), Stage: step.Stage, Step: step.Name, Pod: &p,
-		Span: e.span, Parent: e.parent, Sync: e.sync, Goroutine: a.roles.names[e.role], DurationNs: e.duration, Error: e.err,
+		Seq: e.Seq, Time: time.Unix(0, e.Wall), Mono: e.Mono, Kind: wire.Kind(e.Kind), Stage: step.Stage, Step: step.Name, Pod: &p,
+		Span: e.Span, Parent: e.Parent, Sync: e.Sync, Goroutine: a.roles.names[e.Role], DurationNs: e.Duration, Error: e.Err,
 		Fields: wire.Fields(values.Protos()),
 	}
 }
 
 // logFor puts a note with the values that a breakpoint wants into the story of the event's pod.
-func (a *Agent) logFor(b *breakpoint, e *event, values fieldBytes) {
+func (a *Agent) logFor(b *breakpoint, e *journal.Event, values fieldBytes) {
 	if !a.points.countWithin(a.points.logRate, b) {
 		return
 	}
-	note := event{
-		kind: agentpb.Kind_NOTE, wall: e.wall, mono: e.mono, step: e.step, pod: e.pod, span: e.span, parent: e.parent, sync: e.sync,
-		role: e.role, probe: e.probe, err: e.err, duration: e.duration,
-		fields: b.note(agentpb.NoteLog),
+	note := journal.Event{
+		Kind: agentpb.Kind_NOTE, Wall: e.Wall, Mono: e.Mono, Step: e.Step, Pod: e.Pod, Span: e.Span, Parent: e.Parent, Sync: e.Sync,
+		Role: e.Role, Probe: e.Probe, Err: e.Err, Duration: e.Duration,
+		Fields: b.note(agentpb.NoteLog),
 	}
-	a.journal.putWire(&note, values.Only(b.log.fields))
+	a.journal.PutWire(&note, values.Only(b.log.fields))
 }

@@ -10,6 +10,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -271,10 +272,10 @@ func (c *Call) StopEnded(caller context.Context) {
 // probe that saw the call first.
 func (a *Agent) putSight(s *span, side int, at *ending, shown fieldBytes) {
 	p := s.one.pod
-	a.journal.putWire(&event{
-		kind: agentpb.Kind_NOTE, wall: at.wall, mono: at.mono, step: uint32(s.step.ID) + 1, pod: p, span: s.one.id,
-		parent: a.parentID(s, p), sync: p.State.sync.Load(), role: s.role, probe: s.probe + 1, err: at.err, duration: at.mono - s.start,
-		fields: []field{text(fieldSeen, sideNames[side])},
+	a.journal.PutWire(&journal.Event{
+		Kind: agentpb.Kind_NOTE, Wall: at.wall, Mono: at.mono, Step: uint32(s.step.ID) + 1, Pod: &p.State.journal, Span: s.one.id,
+		Parent: a.parentID(s, p), Sync: p.State.sync.Load(), Role: s.role, Probe: s.probe + 1, Err: at.err, Duration: at.mono - s.start,
+		Fields: []field{text(fieldSeen, sideNames[side])},
 	}, shown)
 }
 
@@ -311,9 +312,9 @@ func (a *Agent) Owner(id string) types.UID {
 }
 
 // Lost counts calls that a probe saw and had no room to report.
-func (a *Agent) Lost(calls int) { a.journal.lose(calls) }
+func (a *Agent) Lost(calls int) { a.journal.Lose(calls) }
 
 // Note puts a text into the node's story, e.g. that the runtime was restarted.
 func (a *Agent) Note(note string) {
-	a.journal.put(event{kind: agentpb.Kind_NOTE, fields: []field{text("text", values.Text(note))}})
+	a.journal.Put(journal.Event{Kind: agentpb.Kind_NOTE, Fields: []field{text("text", values.Text(note))}})
 }

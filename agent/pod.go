@@ -8,26 +8,23 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 )
 
 // pod is a pod that the agent has seen.
 type pod = pods.Entry[podState]
 
-// podState is what the agent keeps of a pod. A field without a named lock can be read without one: the kubelet's
-// goroutines read them at every step.
+// podState is what the agent keeps of a pod. All but the journal's part can be read without a lock: the kubelet's
+// goroutines do so at every step.
 type podState struct {
-	seq     uint64        // of the last event about it; guarded by journal.mu
+	journal journal.Pod
 	sync    atomic.Uint32 // turns of its worker so far
 	updates atomic.Uint32 // updates that its worker was sent so far
 	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
 	pending atomic.Pointer[pendingHold]
 	retry   atomic.Pointer[retry]  // what a person asked for, or nil
 	noHold  atomic.Pointer[string] // why it may not be held any more
-	// place is the pod's place in the history of the verdicts. learned: that history knows the pod's name. forgotten:
-	// the table of pods has dropped the pod. verdicts.mu guards all three.
-	place              int
-	learned, forgotten bool
 	// running are the kubelet's timers that run for the pod.
 	running running
 }

@@ -11,6 +11,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -104,14 +105,14 @@ func (p *Probe) State(state agentpb.ProbeState, reason probes.Reason) {
 func (p *Probe) report() {
 	now := p.state.Load()
 	name := strings.ToLower(strings.TrimPrefix(now.state.String(), "PROBE_"))
-	e := event{kind: agentpb.Kind_NOTE, probe: p.index + 1, fields: []field{text(fieldState, name)}}
+	e := journal.Event{Kind: agentpb.Kind_NOTE, Probe: p.index + 1, Fields: []field{text(fieldState, name)}}
 	if !now.reason.IsZero() {
-		e.fields = append(e.fields, text(fieldReason, now.reason.Code))
+		e.Fields = append(e.Fields, text(fieldReason, now.reason.Code))
 		for _, arg := range slices.Sorted(maps.Keys(now.reason.Args)) {
-			e.fields = append(e.fields, text(arg, values.Text(now.reason.Args[arg])))
+			e.Fields = append(e.Fields, text(arg, values.Text(now.reason.Args[arg])))
 		}
 	}
-	p.agent.journal.put(e)
+	p.agent.journal.Put(e)
 }
 
 // Remark sets a remark in place of the reason for the state of a running probe. Clients see it when they ask for the
@@ -131,12 +132,6 @@ const (
 	fieldReason = "reason"
 	fieldSeen   = "seen"
 )
-
-// reportsState reports whether the event says how a probe fares. Every watcher gets such an event, whatever else it
-// wants: it may explain why the watcher does not see something.
-func (e *event) reportsState() bool {
-	return e.kind == agentpb.Kind_NOTE && e.probe != 0 && e.step == 0
-}
 
 func (p *Probe) proto() *agentpb.Probe {
 	st, can := p.state.Load(), p.can.Load()

@@ -204,7 +204,7 @@ func TestSeqOfHistory(t *testing.T) {
 		if !b.CaughtUp {
 			continue
 		}
-		if want := r.journal.last(); b.Seq != want {
+		if want := r.journal.Last(); b.Seq != want {
 			t.Errorf("caught up with event %d, want %d", b.Seq, want)
 		}
 		return

@@ -61,21 +61,18 @@ func TestNothingLeaves(t *testing.T) {
 		}
 	}
 	r.Note("so " + leaks(c)[0])
-	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		t.Fatal(err)
-	}
 	r.settle()
-	if err := r.journal.watch(w, true); err != nil {
-		t.Fatal(err)
+	w := r.watcher(&agentpb.WatchRequest{Node: true, OnlyHistory: true})
+	defer w.Close()
+	var events [][]byte
+	for b := w.History(); b != nil; b = w.History() {
+		events = append(events, b.Events...)
 	}
-	defer r.journal.unwatch(w)
-	events := w.history.all()
 	if len(events) < 10*len(r.c.Steps) {
 		t.Errorf("there are only %d events", len(events))
 	}
-	for _, k := range events {
-		if found := set.Find(k.data); found != nil {
+	for _, raw := range events {
+		if found := set.Find(raw); found != nil {
 			t.Fatalf("an event shows %v", found)
 		}
 	}

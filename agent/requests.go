@@ -75,7 +75,7 @@ func (s *service) Pods(ctx context.Context, req *agentpb.PodsRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	out := &agentpb.PodsResponse{Seq: s.agent.journal.last()}
+	out := &agentpb.PodsResponse{Seq: s.agent.journal.Last()}
 	if err := s.agent.settle(ctx); err != nil {
 		return nil, status.FromContextError(err).Err()
 	}
@@ -99,7 +99,7 @@ func (a *Agent) statesOf(sel *pods.Selector) (out []*agentpb.PodState) {
 func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
 	a := s.agent
 	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.forPod(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
-	a.journal.stats(out)
+	a.journal.AddStats(out)
 	out.Record = a.RecordDir()
 	return out, nil
 }

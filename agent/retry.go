@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -129,7 +130,7 @@ func (a *Agent) beginRetry(s *span, p *pod) {
 	if r == nil || !r.began.CompareAndSwap(false, true) {
 		return
 	}
-	a.put(s, &s.one, 0, event{kind: agentpb.Kind_NOTE, fields: append([]field{text("note", agentpb.NoteRetry)}, r.asked.fields()...)})
+	a.put(s, &s.one, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: append([]field{text("note", agentpb.NoteRetry)}, r.asked.fields()...)})
 }
 
 // BackOff ends the back-off that the function is about to find, if a person wants the pod to try again now.
@@ -159,7 +160,7 @@ func (a *Agent) noteBackOff(s *span, p *pod, t *taker) {
 	}
 	a.putEnter(s, &s.one)
 	out := r.answer(p)
-	out.Seq = a.put(s, &s.one, 0, event{kind: agentpb.Kind_NOTE, fields: fields})
+	out.Seq = a.put(s, &s.one, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: fields})
 	out.Ended = &agentpb.EndedBackOff{Step: s.step.Name}
 	if t.length > 0 {
 		out.Ended.Length = durationpb.New(t.length)

@@ -233,21 +233,16 @@ func TestSameCallIsHeldOnce(t *testing.T) {
 // TestProbeState: every watcher, whatever it selects, is sent each change of a probe's state once.
 func TestProbeState(t *testing.T) {
 	w := newTwice(t)
-	watch, err := w.newWatcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: "nobody"}, Steps: []string{"sync.pod"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	w.watch(watch, false)
-	defer w.journal.unwatch(watch)
+	watch := w.watcher(&agentpb.WatchRequest{Pods: &agentpb.PodSelector{Name: "nobody"}, Steps: []string{"sync.pod"}})
 	for range 2 {
 		w.in.State(agentpb.ProbeState_PROBE_FAILED, unheld.With("step", "any"))
 	}
 	w.settle()
-	got := watch.takeBatch()
+	got := w.decoded(watch.Rest(w.journal.Last()))
 	if len(got) != 1 {
 		t.Fatalf("%d events say so", len(got))
 	}
-	e := decoded(t, got)[0]
+	e := got[0]
 	if e.Probe != 1 || e.Fields[0].GetText() != "failed" || e.Fields[1].GetText() != "test.unheld" || e.Fields[2].Name != "step" || e.Fields[2].GetText() != "any" {
 		t.Errorf("it says %v", e)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/callsite"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -62,7 +63,7 @@ func (a *Agent) snap(at crossing) {
 		return
 	}
 	a.putEnter(at.span, at.part)
-	a.put(at.span, at.part, 0, event{kind: agentpb.Kind_NOTE, err: at.err, fields: b.note(agentpb.NoteSnapshot, wire.EncodeStack(at.span.stack()))})
+	a.put(at.span, at.part, 0, journal.Event{Kind: agentpb.Kind_NOTE, Err: at.err, Fields: b.note(agentpb.NoteSnapshot, wire.EncodeStack(at.span.stack()))})
 }
 
 // countWithin counts a hit of a breakpoint that stops nobody, and reports whether it acts: not more often than the rate allows.

@@ -1,27 +1,18 @@
 package agent
 
 import (
-	"strings"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/values"
-	"github.com/podstep/podstep/agent/wire/eventtest"
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
 )
 
 // TestStepAllocates: entry and exit of a watched step cost at most two allocations, whatever its fields have.
 func TestStepAllocates(t *testing.T) {
 	r := newRig(t, Options{})
-	w, err := r.newWatcher(&agentpb.WatchRequest{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r.journal.watch(w, false)
-	go drain(t.Context(), w)
+	go drain(t.Context(), r.watcher(&agentpb.WatchRequest{}))
 	p := newPod("default", "web")
 	late := r.c.Step("merge.check").ID
 	version, phase := p.ResourceVersion, v1.PodRunning
@@ -64,26 +55,5 @@ func TestNilCostsTheRest(t *testing.T) {
 	wantNames(t, r.names(events), []string{"ENTER vol.spec", "EXIT vol.spec"})
 	if f := events[0].Fields; len(f) != 1 || f[0].GetText() != "config" {
 		t.Errorf("the fields are %v, want the first", f)
-	}
-}
-
-// TestQueueKeepsNoMore: the queue gives back the memory of a burst, and an event comes out of it unchanged.
-func TestQueueKeepsNoMore(t *testing.T) {
-	var q queue
-	names := values.Names([]probes.Field{{Name: "n"}})
-	for i := range keptQueue + 1 {
-		e := event{seq: uint64(i), kind: agentpb.Kind_EXIT, err: "no", fields: []field{number("first", int64(i))}}
-		q.add(&e, names[0].AppendText(nil, strings.Repeat("x", i%200)))
-	}
-	for _, i := range []int{0, 1, 777, keptQueue} {
-		e := q.event(i)
-		got := eventtest.Decode(t, e.appendTo(nil))
-		if got.Seq != uint64(i) || got.Error != "no" || got.Fields[0].GetNumber() != int64(i) || len(got.Fields[1].GetText()) != i%200 {
-			t.Errorf("event %d is %v", i, got)
-		}
-	}
-	q.reset()
-	if q.len() != 0 || cap(q.events) > keptQueue || cap(q.fields) > keptQueueBytes {
-		t.Errorf("after a burst the queue has %d events, room for %d and for %d bytes", q.len(), cap(q.events), cap(q.fields))
 	}
 }

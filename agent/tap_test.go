@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/wire/eventtest"
 )
 
 // tap begins a tap, and returns the events with which it begins.
@@ -22,13 +21,6 @@ func (r *rig) tap(carried int) (*Tap, []*agentpb.Event) {
 		all = append(all, r.decoded(b)...)
 	}
 	return t, all
-}
-
-func (r *rig) decoded(b *agentpb.Batch) (out []*agentpb.Event) {
-	for _, raw := range b.GetEvents() {
-		out = append(out, eventtest.Decode(r.t, raw))
-	}
-	return out
 }
 
 // TestTapsFollow: one tap ends where the next one begins, and no event is missing or twice.
@@ -101,7 +93,7 @@ func TestTapIsNoClient(t *testing.T) {
 	r := newRig(t, Options{})
 	r.tap(1)
 	st := &agentpb.StatsResponse{}
-	r.journal.stats(st)
+	r.journal.AddStats(st)
 	if st.Subscribers != 0 {
 		t.Errorf("%d clients", st.Subscribers)
 	}

@@ -1,18 +1,14 @@
 package agent
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
-	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -44,12 +40,6 @@ var makers = []maker{
 		return r.streamed(func() { r.probes[0].State(agentpb.ProbeState_PROBE_STOPPED, probes.Reason{}) })
 	}},
 	{"Agent.putSight", agentpb.Kind_NOTE, twoSights},
-	{"journal.dropEvent", agentpb.Kind_DROP, func(r *rig) []*agentpb.Event {
-		return r.streamed(func() { r.Lost(3) })
-	}},
-	{"watcher.addDrops", agentpb.Kind_DROP, oneWatcherDrop},
-	{"story.fold", agentpb.Kind_NOTE, oneFold},
-	{"history.drop", agentpb.Kind_DROP, oneCut},
 }
 
 // TestEventsHaveTimes: every event has a time, whichever function makes it. Zero would be 1970 on the screen, and
@@ -73,60 +63,11 @@ func TestEventsHaveTimes(t *testing.T) {
 
 // TestMakersAreAll: makers has every function of the agent that makes events.
 func TestMakersAreAll(t *testing.T) {
-	found := map[string]bool{}
-	names, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range names {
-		if strings.HasSuffix(name, "_test.go") {
-			continue
-		}
-		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, d := range file.Decls {
-			// queue.event returns an event that another function made.
-			if f, ok := d.(*ast.FuncDecl); ok && makesEvent(f) && functionName(f) != "queue.event" {
-				found[functionName(f)] = true
-			}
-		}
-	}
+	var known []string
 	for _, m := range makers {
-		if !found[m.function] {
-			t.Errorf("%s makes no event: makers has one too many", m.function)
-		}
+		known = append(known, m.function)
 	}
-	for name := range found {
-		if !slices.ContainsFunc(makers, func(m maker) bool { return m.function == name }) {
-			t.Errorf("%s makes events, and makers does not know it", name)
-		}
-	}
-}
-
-// makesEvent reports whether a function has a literal of type event with a kind.
-func makesEvent(f *ast.FuncDecl) (makes bool) {
-	ast.Inspect(f, func(n ast.Node) bool {
-		lit, ok := n.(*ast.CompositeLit)
-		if id, named := (*ast.Ident)(nil), false; ok {
-			id, named = lit.Type.(*ast.Ident)
-			makes = makes || named && id.Name == "event" && len(lit.Elts) > 0
-		}
-		return true
-	})
-	return makes
-}
-
-func functionName(f *ast.FuncDecl) string {
-	if f.Recv == nil {
-		return f.Name.Name
-	}
-	of := f.Recv.List[0].Type
-	if p, ok := of.(*ast.StarExpr); ok {
-		of = p.X
-	}
-	return of.(*ast.Ident).Name + "." + f.Name.Name
+	eventtest.CheckMakers(t, "journal.Event", known)
 }
 
 func oneTurn(r *rig) []*agentpb.Event {
@@ -162,90 +103,18 @@ func oneFault(r *rig) []*agentpb.Event {
 	return r.events("web")
 }
 
-// oneWatcherDrop pushes more to a watcher than it may keep.
-func oneWatcherDrop(r *rig) []*agentpb.Event {
-	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	wall, mono := r.now()
-	mono++
-	for i := range watcherEvents + 10 {
-		w.push(&event{seq: uint64(i) + 1, wall: wall, mono: mono, kind: agentpb.Kind_NOTE}, []byte{8, 1, 16, 1, 24, 1})
-	}
-	var last []kept
-	for seen := 0; seen < watcherEvents; seen += len(last) {
-		if last, err = w.next(r.t.Context()); err != nil {
-			r.t.Fatal(err)
-		}
-	}
-	return decoded(r.t, last[len(last)-1:])
-}
-
-// oneFold fills a recorder until it folds syncs of a pod.
-func oneFold(r *rig) []*agentpb.Event {
-	wall, mono := r.now()
-	mono++
-	rec := newRecorder(2 << 20)
-	p := podOf(1, "u")
-	for seq := uint64(1); rec.folded == 0; seq++ {
-		e := &event{seq: seq, wall: wall, mono: mono, kind: agentpb.Kind_ENTER, pod: p, sync: uint32(seq / 10)}
-		rec.add(e, e.appendTo(nil))
-	}
-	w, err := r.newWatcher(&agentpb.WatchRequest{})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return decoded(r.t, rec.history(w).all())
-}
-
-// oneCut reads a history that is cut after its first message.
-func oneCut(r *rig) []*agentpb.Event {
-	for range 2 * batchEvents {
-		r.Note("the runtime was restarted")
-	}
-	r.settle()
-	var all []kept
-	for _, begin := range []bool{true, false} {
-		w := r.watcher(&agentpb.WatchRequest{Node: true})
-		r.watch(w, true)
-		if begin {
-			all = append(all, w.history.read()...)
-		}
-		w.history.cutAt(r.journal.recorder.taken + historyKeeps + 1)
-		all = append(all, w.history.all()...)
-	}
-	return decoded(r.t, all)
-}
-
 // streamed returns what a watcher of the node is given when something happens.
 func (r *rig) streamed(something func()) []*agentpb.Event {
-	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	r.watch(w, false)
-	defer r.journal.unwatch(w)
+	w := r.watcher(&agentpb.WatchRequest{Node: true})
+	defer w.Close()
 	something()
-	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "more"}) // what was lost is reported with the next event
+	r.journal.Put(journal.Event{Kind: agentpb.Kind_NOTE, Err: "more"}) // what was lost is reported with the next event
 	var out []*agentpb.Event
 	for {
-		events, err := w.next(r.t.Context())
-		if err != nil {
-			r.t.Fatal(err)
-		}
-		if out = append(out, decoded(r.t, events)...); len(out) > 1 {
+		if out = append(out, r.next(w)...); len(out) > 1 {
 			return out
 		}
 	}
-}
-
-func decoded(t testing.TB, all []kept) (out []*agentpb.Event) {
-	t.Helper()
-	for _, k := range all {
-		out = append(out, eventtest.Decode(t, k.data))
-	}
-	return out
 }
 
 // oneMiss lets a pod pass a breakpoint for want of room.

@@ -1,87 +1,81 @@
 package agent
 
 import (
+	"path"
+	"strings"
+
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/status"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/journal"
+	"github.com/podstep/podstep/agent/pods"
 )
 
 func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {
-	w, err := s.agent.newWatcher(req)
+	w, err := s.agent.watch(req)
 	if err != nil {
 		return err
 	}
-	j := s.agent.journal
-	if err := j.watch(w, req.GetHistory() || req.GetOnlyHistory()); err != nil {
-		return err
-	}
-	defer j.unwatch(w)
-	send := newSender(stream)
-	if w.history != nil {
-		for events := w.history.read(); len(events) > 0; events = w.history.read() {
-			if err := send.batch(events); err != nil {
-				return err
-			}
+	defer w.Close()
+	for past := w.History(); past != nil; past = w.History() {
+		if err := stream.Send(past); err != nil {
+			return err
 		}
 	}
-	if err := send.stream.Send(&agentpb.Batch{CaughtUp: true, Seq: w.began}); err != nil || req.GetOnlyHistory() {
+	if err := stream.Send(&agentpb.Batch{CaughtUp: true, Seq: w.Began()}); err != nil || req.GetOnlyHistory() {
 		return err
 	}
 	for {
-		events, err := w.next(stream.Context())
+		events, err := w.Next(stream.Context())
 		if err != nil {
 			return status.FromContextError(err).Err()
 		}
-		if err := send.batch(events); err != nil {
+		if err := stream.Send(events); err != nil {
 			return err
 		}
 	}
 }
 
-// maxSentPods bounds the pods that a sender remembers. It does a client no harm to be sent a pod again.
-const maxSentPods = 2048
-
-// sender sends batches, and each pod before its first event.
-type sender struct {
-	stream grpc.ServerStreamingServer[agentpb.Batch]
-	sent   sentPods
-}
-
-func newSender(stream grpc.ServerStreamingServer[agentpb.Batch]) *sender {
-	return &sender{stream: stream, sent: sentPods{}}
-}
-
-func (s *sender) batch(events []kept) error { return s.stream.Send(s.sent.batch(events)) }
-
-// sentPods are the pods that a stream has introduced, and whether by their names, too.
-type sentPods map[*pod]bool
-
-// batch makes a batch of events, with the pods that it introduces.
-func (s sentPods) batch(events []kept) *agentpb.Batch {
-	b := &agentpb.Batch{Events: make([][]byte, 0, len(events))}
-	for _, e := range events {
-		if p := s.pod(e.pod); p != nil {
-			b.Pods = append(b.Pods, p)
+// watch adds a watcher of the events that a request selects.
+func (a *Agent) watch(req *agentpb.WatchRequest) (*journal.Watcher, error) {
+	sel, err := pods.NewSelector(req.GetPods())
+	if err != nil {
+		return nil, err
+	}
+	want := journal.Wanted{Pods: sel, Node: req.GetNode(), History: req.GetHistory() || req.GetOnlyHistory(), Live: !req.GetOnlyHistory()}
+	if len(req.GetSteps()) > 0 {
+		want.Steps = map[uint32]bool{}
+		for _, glob := range req.GetSteps() {
+			ids, err := a.matchSteps(glob)
+			if err != nil {
+				return nil, err
+			}
+			for _, id := range ids {
+				want.Steps[uint32(id)+1] = true
+			}
 		}
-		b.Events = append(b.Events, e.data)
 	}
-	return b
+	return a.journal.Watch(want)
 }
 
-// pod returns what is to be sent of a pod before an event of it; nil: nothing. A pod that was sent by its uid alone is
-// sent again once its name is known.
-func (s sentPods) pod(of *pod) *agentpb.Pod {
-	if of == nil || s[of] {
-		return nil
+// matchSteps returns the ids of the steps that match a glob, or that are of a
+// stage if it reads stage:NAME.
+func (a *Agent) matchSteps(glob string) ([]int, error) {
+	stage, isStage := strings.CutPrefix(glob, "stage:")
+	if _, err := path.Match(glob, ""); err != nil {
+		return nil, invalid(agentpb.Problem_BAD_STEP_PATTERN, args{"pattern": glob})
 	}
-	p := of.Proto()
-	if _, sent := s[of]; sent && p.Name == "" {
-		return nil
+	var ids []int
+	for i := range a.steps {
+		s := &a.steps[i]
+		ok, _ := path.Match(glob, s.Name)
+		if ok || (isStage && s.Stage == stage) {
+			ids = append(ids, i)
+		}
 	}
-	if len(s) >= maxSentPods {
-		clear(s)
+	if len(ids) == 0 {
+		return nil, invalid(agentpb.Problem_STEP_NOT_FOUND, args{"pattern": glob})
 	}
-	s[of] = p.Name != ""
-	return p
+	return ids, nil
 }

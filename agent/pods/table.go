@@ -18,8 +18,8 @@ const (
 // Table finds pods by uid, and by the ids that the runtime gave to their
 // sandboxes and containers.
 type Table[S any] struct {
-	// Forgotten is called with each pod that the table forgets, under mu.
-	Forgotten func(*Entry[S])
+	// Added and Forgotten are called with each pod that the table adds and forgets, under mu. Each may be nil.
+	Added, Forgotten func(*Entry[S])
 
 	recent recentPods[S]
 
@@ -74,6 +74,9 @@ func (t *Table[S]) UID(uid string) *Entry[S] {
 	}
 	t.last++
 	p = &Entry[S]{Pod: Pod{ID: t.last, UID: uid}}
+	if t.Added != nil {
+		t.Added(p)
+	}
 	t.byUID[uid] = p
 	return p
 }

@@ -33,7 +33,7 @@ const (
 	stopWait  = 3 * time.Second
 )
 
-// Tap gives the events of an agent; agent.Tap has what each method does.
+// Tap gives the events of an agent; agent.Tap and journal.Watcher have what each method does.
 type Tap interface {
 	Info() *agentpb.InfoResponse
 	Began() uint64

@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"cmp"
@@ -168,7 +168,7 @@ func newPacker(room *chunk) (*packer, error) {
 // sweep compresses stories of pods that are gone. It compresses none while a client reads history, because the history
 // would keep the uncompressed parts in memory. It is called on the journal's goroutine, the only one that changes the
 // recorder. It holds out only while others must not look.
-func (j *journal) sweep() {
+func (j *Journal) sweep() {
 	now, _ := j.clock()
 	j.out.Lock()
 	reading := j.readsHistory()
@@ -205,7 +205,7 @@ func (j *journal) sweep() {
 
 // readsHistory reports whether a client has not yet read all history that it asked
 // for. The caller holds out.
-func (j *journal) readsHistory() bool {
+func (j *Journal) readsHistory() bool {
 	for w := range j.watchers {
 		if w.history != nil && !w.history.isRead() {
 			return true
@@ -215,7 +215,7 @@ func (j *journal) readsHistory() bool {
 }
 
 // armSweep makes the journal sweep after that time, unless a sweep is already planned.
-func (j *journal) armSweep(after time.Duration) {
+func (j *Journal) armSweep(after time.Duration) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if j.sweeps == nil && !j.closed {
@@ -224,7 +224,7 @@ func (j *journal) armSweep(after time.Duration) {
 }
 
 // sweepNow wakes the journal for a sweep.
-func (j *journal) sweepNow() {
+func (j *Journal) sweepNow() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.sweeps, j.sweepDue = nil, true

@@ -1,14 +1,15 @@
-package agent
+package journal
 
 import (
 	"encoding/binary"
+	"maps"
 	"sort"
 
 	"github.com/podstep/podstep/agent/agentpb"
 )
 
 // recorder is the flight recorder: the recent story of every pod, and of the node, in wire form. It is used under
-// journal.out.
+// Journal.out.
 //
 // It is bounded in all and per pod. When there is too much, the middle syncs of a pod go first, whole, since they
 // repeat each other: of them, first those in which nothing went wrong. Then go the stories of pods that are gone,
@@ -23,18 +24,18 @@ type recorder struct {
 	bytes               int64
 	events              int64
 	folded              int64
-	stories             map[*pod]*story
+	stories             map[*Pod]*story
 }
 
 // story is what is kept of one pod; that of the nil pod is the node's.
 type story struct {
-	pod      *pod
+	pod      *Pod
 	packed   []packed // before parts
 	parts    []*part
 	bytes    int64
 	last     uint64 // seq of the newest event
 	lastWall int64  // and its time
-	note     event  // reports what was folded
+	note     Event  // reports what was folded
 	syncs    int64
 	lost     int64
 }
@@ -56,16 +57,16 @@ const (
 )
 
 func newRecorder(limit int64) *recorder {
-	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), packedLimit: limit / 12, stories: map[*pod]*story{}}
+	return &recorder{limit: limit, podLimit: max(limit/32, 64<<10), packedLimit: limit / 12, stories: map[*Pod]*story{}}
 }
 
-func (r *recorder) add(e *event, encoded []byte) {
-	s := r.stories[e.pod]
+func (r *recorder) add(e *Event, encoded []byte) {
+	s := r.stories[e.Pod]
 	if s == nil {
-		s = &story{pod: e.pod}
-		r.stories[e.pod] = s
+		s = &story{pod: e.Pod}
+		r.stories[e.Pod] = s
 	}
-	s.last, s.lastWall = e.seq, e.wall
+	s.last, s.lastWall = e.Seq, e.Wall
 	p := s.part(e, r)
 	before := cap(p.data)
 	p.data = grow(p.data, len(encoded)+binary.MaxVarintLen32)
@@ -75,7 +76,7 @@ func (r *recorder) add(e *event, encoded []byte) {
 	p.events++
 	r.events++
 	r.taken += int64(len(encoded))
-	if e.err != "" || e.kind >= agentpb.Kind_HOLD {
+	if e.Err != "" || e.Kind >= agentpb.Kind_HOLD {
 		p.matter = true
 	}
 	if s.bytes > r.podLimit {
@@ -87,11 +88,11 @@ func (r *recorder) add(e *event, encoded []byte) {
 }
 
 // part returns the part that an event belongs to. It begins a new one if need be.
-func (s *story) part(e *event, r *recorder) *part {
-	if n := len(s.parts); n > 0 && s.parts[n-1].sync == e.sync && len(s.parts[n-1].data) < int(r.podLimit/4) {
+func (s *story) part(e *Event, r *recorder) *part {
+	if n := len(s.parts); n > 0 && s.parts[n-1].sync == e.Sync && len(s.parts[n-1].data) < int(r.podLimit/4) {
 		return s.parts[n-1]
 	}
-	p := &part{sync: e.sync, first: e.seq, wall: e.wall, mono: e.mono}
+	p := &part{sync: e.Sync, first: e.Seq, wall: e.Wall, mono: e.Mono}
 	s.parts = append(s.parts, p)
 	r.count(s, partOverhead)
 	return p
@@ -145,8 +146,8 @@ func (r *recorder) fold(s *story, i int) {
 func (s *story) fold(begin moment, sync uint32, syncs, events int64) {
 	s.syncs += syncs
 	s.lost += events
-	if s.note.seq == 0 || begin.seq < s.note.seq {
-		s.note = event{seq: begin.seq, wall: begin.wall, mono: begin.mono, kind: agentpb.Kind_NOTE, pod: s.pod, sync: sync}
+	if s.note.Seq == 0 || begin.seq < s.note.Seq {
+		s.note = Event{Seq: begin.seq, Wall: begin.wall, Mono: begin.mono, Kind: agentpb.Kind_NOTE, Pod: s.pod, Sync: sync}
 	}
 }
 
@@ -205,15 +206,16 @@ func (r *recorder) drop(s *story) {
 	delete(r.stories, s.pod)
 }
 
-// stats fills in what the journal and the recorder know.
-func (j *journal) stats(out *agentpb.StatsResponse) {
+// Counts returns how many events were published and, by kind, how many were lost.
+func (j *Journal) Counts() (events uint64, lost map[string]uint64) {
 	j.mu.Lock()
-	out.Events = j.seq
-	out.Dropped = map[string]uint64{}
-	for k, n := range j.lost {
-		out.Dropped[k] = n
-	}
-	j.mu.Unlock()
+	defer j.mu.Unlock()
+	return j.seq, maps.Clone(j.lost)
+}
+
+// AddStats fills in what the journal and the recorder know.
+func (j *Journal) AddStats(out *agentpb.StatsResponse) {
+	out.Events, out.Dropped = j.Counts()
 	j.out.Lock()
 	defer j.out.Unlock()
 	r := j.recorder

@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"fmt"
@@ -18,23 +18,23 @@ import (
 )
 
 // recordings are traces of a woven kubelet on a real node, of the lab, and of a kubelet that was not rebuilt.
-var recordings = []string{"trace/testdata/node.podstep", "../tui/state/testdata/lab.podstep", "../tui/state/testdata/attached.podstep"}
+var recordings = []string{"../trace/testdata/node.podstep", "../../tui/state/testdata/lab.podstep", "../../tui/state/testdata/attached.podstep"}
 
 // replayed is a recording that is replayed to an agent and to a screen.
 type replayed struct {
-	v    *verdicts
+	v    *Verdicts
 	s    *state.State
-	pods map[uint32]*pod
+	pods map[uint32]*Pod
 }
 
 func newReplayed(info *agentpb.InfoResponse) *replayed {
 	s := state.New(info, probes.MustLoad(), words.English)
 	s.SetLink(screen.LinkReplay, "replay")
-	return &replayed{newVerdicts(info, probes.MustLoad()), s, map[uint32]*pod{}}
+	return &replayed{NewVerdicts(info, probes.MustLoad()), s, map[uint32]*Pod{}}
 }
 
 // addEvent gives an event to both. It returns the event's pod, or nil.
-func (r *replayed) addEvent(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod {
+func (r *replayed) addEvent(t *testing.T, raw []byte, pods []*agentpb.Pod) *Pod {
 	t.Helper()
 	for _, p := range pods {
 		if r.pods[p.Id] == nil {
@@ -48,14 +48,14 @@ func (r *replayed) addEvent(t *testing.T, raw []byte, pods []*agentpb.Pod) *pod 
 		t.Fatal(err)
 	}
 	p := r.pods[head.Pod]
-	r.v.addEvent(&event{pod: p}, raw)
+	r.v.addEvent(&Event{Pod: p}, raw)
 	r.s.Add(&agentpb.Batch{Pods: pods, Events: [][]byte{raw}})
 	return p
 }
 
 // verdictOf returns the agent's verdict on a pod, as text.
-func (r *replayed) verdictOf(p *pod, now int64) string {
-	st := r.v.stateOf(p, now)
+func (r *replayed) verdictOf(p *Pod, now int64) string {
+	st := r.v.State(p, now)
 	if st == nil {
 		return "gone"
 	}
@@ -106,13 +106,13 @@ func TestOneVerdict(t *testing.T) {
 func (r *replayed) compare(t *testing.T, kinds map[string]int) (n int) {
 	t.Helper()
 	now := r.v.lives.Now().Time
-	byUID := map[string]*pod{}
+	byUID := map[string]*Pod{}
 	for _, p := range r.pods {
 		byUID[p.UID] = p
 	}
 	for _, row := range r.s.PodsNamed() {
 		p := byUID[row.UID]
-		if p == nil || !p.State.learned {
+		if p == nil || !p.learned {
 			continue
 		}
 		kinds[row.Mark.String()]++
@@ -147,7 +147,7 @@ func TestVerdictOfCutHistory(t *testing.T) {
 			}
 			cut.s.Add(&agentpb.Batch{Events: [][]byte{raw}})
 			now := whole.v.lives.Now().Time
-			st := whole.v.stateOf(p, now)
+			st := whole.v.State(p, now)
 			if st == nil {
 				continue
 			}
@@ -169,7 +169,7 @@ func TestVerdictOfCutHistory(t *testing.T) {
 	}
 }
 
-func (r *replayed) rowOf(p *pod) screen.PodRow {
+func (r *replayed) rowOf(p *Pod) screen.PodRow {
 	for _, row := range r.s.PodsNamed() {
 		if row.UID == p.UID {
 			return row

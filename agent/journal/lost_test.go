@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"runtime"
@@ -12,20 +12,19 @@ import (
 func TestLossIsReported(t *testing.T) {
 	const more, faults = 100, 10
 	r := newRig(t, Options{})
-	w := r.watcher(&agentpb.WatchRequest{Node: true})
-	r.watch(w, false)
-	r.journal.out.Lock() // the journal stands still, and takes no second batch
+	w := r.watcher(Wanted{Node: true, Live: true})
+	r.out.Lock() // the journal stands still, and takes no second batch
 	put := int64(0)
 	for lost := uint64(0); lost < more; put++ {
-		r.journal.put(event{kind: agentpb.Kind_ENTER})
-		r.journal.mu.Lock()
-		lost = r.journal.dropped[agentpb.Kind_ENTER]
-		r.journal.mu.Unlock()
+		r.Put(Event{Kind: agentpb.Kind_ENTER})
+		r.mu.Lock()
+		lost = r.dropped[agentpb.Kind_ENTER]
+		r.mu.Unlock()
 	}
 	for range faults {
-		r.journal.put(event{kind: agentpb.Kind_FAULT})
+		r.Put(Event{Kind: agentpb.Kind_FAULT})
 	}
-	r.journal.out.Unlock()
+	r.out.Unlock()
 	for !r.handedOn(w) { // and the watcher's client reads nothing meanwhile
 		runtime.Gosched()
 	}
@@ -56,11 +55,10 @@ func TestLossIsReported(t *testing.T) {
 }
 
 // handedOn reports whether the journal has handed everything to the watcher.
-func (r *rig) handedOn(w *watcher) bool {
-	j := r.journal
-	j.mu.Lock()
-	seq, over := j.seq, j.queue.len() == 0 && !j.dropping
-	j.mu.Unlock()
+func (r *rig) handedOn(w *Watcher) bool {
+	r.mu.Lock()
+	seq, over := r.seq, r.queue.len() == 0 && !r.dropping
+	r.mu.Unlock()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return over && w.last.seq == seq

@@ -1,6 +1,9 @@
-package agent
+package journal
 
-import "github.com/podstep/podstep/agent/agentpb"
+import (
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/values"
+)
 
 const (
 	// maxQueueBytes bounds the fields in the queue.
@@ -15,7 +18,7 @@ const (
 // costs no allocation.
 type queue struct {
 	events []queued
-	fields fieldBytes
+	fields values.Fields
 }
 
 // queued is an event in the queue, without its fields.
@@ -24,7 +27,7 @@ type queued struct {
 	wall, mono   int64
 	span, parent uint64
 	duration     int64
-	pod          *pod
+	pod          *Pod
 	err          string
 	fieldsEnd    uint32 // where its fields end in queue.fields; they begin where those of the event before end
 	step, sync   uint32
@@ -36,9 +39,9 @@ type queued struct {
 func (q *queue) len() int { return len(q.events) }
 
 // add copies an event, with its fields and more.
-func (q *queue) add(e *event, more fieldBytes) {
-	for i := range e.fields {
-		q.fields = e.fields[i].AppendTo(q.fields)
+func (q *queue) add(e *Event, more values.Fields) {
+	for i := range e.Fields {
+		q.fields = e.Fields[i].AppendTo(q.fields)
 	}
 	q.fields = append(q.fields, more...)
 	// The event is written in place, since copying it as a whole costs more while the garbage collector runs. reset has
@@ -49,26 +52,26 @@ func (q *queue) add(e *event, more fieldBytes) {
 	}
 	q.events = q.events[:n+1]
 	of := &q.events[n]
-	of.seq, of.wall, of.mono = e.seq, e.wall, e.mono
-	of.span, of.parent, of.duration = e.span, e.parent, e.duration
-	of.fieldsEnd, of.step, of.sync = uint32(len(q.fields)), e.step, e.sync
-	of.kind, of.role, of.probe, of.line = uint8(e.kind), e.role, e.probe, e.line
-	of.pod = e.pod
-	if e.err != "" {
-		of.err = e.err
+	of.seq, of.wall, of.mono = e.Seq, e.Wall, e.Mono
+	of.span, of.parent, of.duration = e.Span, e.Parent, e.Duration
+	of.fieldsEnd, of.step, of.sync = uint32(len(q.fields)), e.Step, e.Sync
+	of.kind, of.role, of.probe, of.line = uint8(e.Kind), e.Role, e.Probe, e.Line
+	of.pod = e.Pod
+	if e.Err != "" {
+		of.err = e.Err
 	}
 }
 
 // event returns the event at a place. It is valid until the queue is reset.
-func (q *queue) event(i int) event {
+func (q *queue) event(i int) Event {
 	from, of := uint32(0), &q.events[i]
 	if i > 0 {
 		from = q.events[i-1].fieldsEnd
 	}
-	return event{
-		seq: of.seq, wall: of.wall, mono: of.mono, kind: agentpb.Kind(of.kind), step: of.step, pod: of.pod, span: of.span, parent: of.parent,
-		sync: of.sync, role: of.role, probe: of.probe, wire: q.fields[from:of.fieldsEnd:of.fieldsEnd], err: of.err, duration: of.duration,
-		line: of.line,
+	return Event{
+		Seq: of.seq, Wall: of.wall, Mono: of.mono, Kind: agentpb.Kind(of.kind), Step: of.step, Pod: of.pod, Span: of.span, Parent: of.parent,
+		Sync: of.sync, Role: of.role, Probe: of.probe, Wire: q.fields[from:of.fieldsEnd:of.fieldsEnd], Err: of.err, Duration: of.duration,
+		Line: of.line,
 	}
 }
 

@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"container/heap"
@@ -25,7 +25,7 @@ type history struct {
 
 	mu      sync.Mutex
 	readers readerHeap
-	steps   map[uint32]bool
+	want    *Wanted
 	left    int64  // events that are not yet read, of any step
 	last    moment // of the event that was read last; before that, of the first event
 	begun   bool   // readers is a heap
@@ -34,18 +34,18 @@ type history struct {
 	cut     bool
 }
 
-// history returns what the recorder has of the stories that w wants. The caller holds journal.out, so it has to be
+// history returns what the recorder has of the stories that are wanted. The caller holds Journal.out, so it has to be
 // quick.
-func (r *recorder) history(w *watcher) *history {
-	h := &history{taken: r.taken, steps: w.steps}
+func (r *recorder) history(want *Wanted) *history {
+	h := &history{taken: r.taken, want: want}
 	for _, s := range r.stories {
-		if !w.wantsPod(s.pod) {
+		if !want.wantsPod(s.pod) {
 			continue
 		}
-		if s.note.seq != 0 {
-			s.note.fields = []field{number("foldedSyncs", s.syncs), number("foldedEvents", s.lost)}
+		if s.note.Seq != 0 {
+			s.note.Fields = []wire.Field{wire.Number("foldedSyncs", s.syncs), wire.Number("foldedEvents", s.lost)}
 			note := s.note.appendTo(nil)
-			h.readers = append(h.readers, &storyReader{pod: s.pod, key: s.note.seq, next: note})
+			h.readers = append(h.readers, &storyReader{pod: s.pod, key: s.note.Seq, next: note})
 		}
 		reader := &storyReader{pod: s.pod, packed: s.packed, parts: slices.Clone(s.parts)}
 		if n := len(s.parts); n > 0 {
@@ -149,8 +149,8 @@ func (h *history) read() (out []kept) {
 
 // drop returns an event that reports how much of the history was cut. The caller holds mu.
 func (h *history) drop() kept {
-	e := event{seq: h.last.seq, wall: h.last.wall, mono: h.last.mono, kind: agentpb.Kind_DROP, fields: []field{number("history", h.left)}}
-	return kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)}
+	e := Event{Seq: h.last.seq, Wall: h.last.wall, Mono: h.last.mono, Kind: agentpb.Kind_DROP, Fields: []wire.Field{wire.Number("history", h.left)}}
+	return kept{seq: e.Seq, kind: e.Kind, data: e.appendTo(nil)}
 }
 
 // cutAt ends a history if the recorder has taken too much since it began: the client does not read, or reads more
@@ -167,7 +167,7 @@ func (h *history) cutAt(taken int64) {
 
 // storyReader reads one story.
 type storyReader struct {
-	pod    *pod
+	pod    *Pod
 	key    uint64 // seq of next; without next, no event to come has a lower one
 	next   []byte
 	data   []byte // rest of the part that is being read
@@ -186,7 +186,7 @@ func (r *storyReader) advance(h *history) bool {
 			r.data = r.data[k+int(n):]
 			h.left--
 			head := wire.Peek(e)
-			if h.steps == nil || head.Step == 0 || h.steps[head.Step] {
+			if h.want.wantsStep(head.Step) {
 				r.key, r.next = head.Seq, e
 				return true
 			}

@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"slices"
@@ -7,7 +7,12 @@ import (
 	"sync"
 	"time"
 
+	"google.golang.org/grpc/codes"
+
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/values"
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -18,9 +23,29 @@ const (
 	sharedChunk = 64 << 10
 )
 
-// journal numbers events and takes them from the kubelet's goroutines to the
-// agent's own. put is all that the kubelet waits for: a lock and a copy.
-type journal struct {
+// Options are what a journal needs.
+type Options struct {
+	// QueueEvents bounds the queue between the kubelet's goroutines and the journal's own.
+	QueueEvents int
+	// RecorderBytes bounds the flight recorder in memory.
+	RecorderBytes int64
+	// Clock returns the wall clock, in unix nanoseconds, and the nanoseconds since the agent began.
+	Clock func() (wall, mono int64)
+	// Verdicts are shown each event before any watcher is sent it.
+	Verdicts *Verdicts
+	// PodSeen is called once, at the first event about a pod, before any watcher is sent the event; nil: never.
+	PodSeen func()
+	// Called is called with each event, once it was handed on; nil: never. It may put events, and must not wait. It gets a
+	// copy: a pointer would cost each event an allocation.
+	Called func(Event)
+	// Forget drops pods that have long been gone, and reports whether there will be more to drop later; nil: none is ever
+	// dropped.
+	Forget func(now int64) (more bool)
+}
+
+// Journal numbers events and takes them from the kubelet's goroutines to its own. Put is all that the kubelet waits for:
+// a lock and a copy.
+type Journal struct {
 	mu      sync.Mutex
 	wake    sync.Cond
 	queue   queue
@@ -43,40 +68,46 @@ type journal struct {
 	// live.
 	out      sync.Mutex
 	recorder *recorder
-	verdicts *verdicts
-	watchers map[*watcher]struct{}
+	verdicts *Verdicts
+	watchers map[*Watcher]struct{}
 	shared   chunk // the events in the watchers' queues
 	blocks   chunk // compressed stories
 	done     chan struct{}
-	// podSeen is called once, at the first event about a pod; nil: it has been called.
-	podSeen func()
-	// called is called with each event, once it was handed on; nil: never. It must not wait. It gets a copy: a pointer would
-	// cost each event an allocation.
-	called func(event)
-	// forget drops pods that have long been gone, and reports whether there will be more to drop later; nil: none is
-	// ever dropped.
-	forget func(now int64) (more bool)
-	buf    []byte // the event that is being handed on
-	handed uint64 // seq of the event that was handed on last; guarded by out
+	podSeen  func() // nil: it has been called
+	called   func(Event)
+	forget   func(now int64) (more bool)
+	buf      []byte // the event that is being handed on
+	handed   uint64 // seq of the event that was handed on last; guarded by out
 }
 
-func newJournal(limit int, r *recorder, v *verdicts, clock func() (wall, mono int64)) *journal {
-	j := &journal{limit: limit, clock: clock, recorder: r, verdicts: v, watchers: map[*watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{}),
-		shared: chunk{size: sharedChunk}, blocks: chunk{size: packChunk}}
+// Start makes a journal and starts its goroutine. Close ends it.
+func Start(o Options) *Journal {
+	j := newJournal(o)
+	hook.Go(j.run)
+	return j
+}
+
+func newJournal(o Options) *Journal {
+	j := &Journal{
+		limit: o.QueueEvents, clock: o.Clock, recorder: newRecorder(o.RecorderBytes), verdicts: o.Verdicts,
+		podSeen: o.PodSeen, called: o.Called, forget: o.Forget,
+		watchers: map[*Watcher]struct{}{}, lost: map[string]uint64{}, done: make(chan struct{}),
+		shared: chunk{size: sharedChunk}, blocks: chunk{size: packChunk},
+	}
 	j.wake.L = &j.mu
 	return j
 }
 
-// put queues an event, with the current time if it has none. When the queue is full, put drops and counts the event.
+// Put queues an event, with the current time if it has none. When the queue is full, Put drops and counts the event.
 // For spared events the queue has twice as much room.
 //
-// put returns the event's number, or 0 if it dropped the event.
-func (j *journal) put(e event) uint64 { return j.putWire(&e, nil) }
+// Put returns the event's number, or 0 if it dropped the event.
+func (j *Journal) Put(e Event) uint64 { return j.PutWire(&e, nil) }
 
-// putWire is put for an event that has more fields, which it copies.
-func (j *journal) putWire(e *event, more fieldBytes) uint64 {
-	if e.wall == 0 {
-		e.wall, e.mono = j.clock()
+// PutWire is Put for an event that has more fields, which it copies.
+func (j *Journal) PutWire(e *Event, more values.Fields) uint64 {
+	if e.Wall == 0 {
+		e.Wall, e.Mono = j.clock()
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -84,34 +115,34 @@ func (j *journal) putWire(e *event, more fieldBytes) uint64 {
 		return 0
 	}
 	limit, room := j.limit, maxQueueBytes
-	if spared(e.kind) {
+	if spared(e.Kind) {
 		limit, room = 2*limit, 2*room
 	}
 	if j.queue.len() >= limit || len(j.queue.fields) >= room {
-		j.drop(e.kind, 1)
+		j.drop(e.Kind, 1)
 		return 0
 	}
 	j.seq++
-	e.seq = j.seq
-	if e.pod != nil {
-		e.pod.State.seq = e.seq
+	e.Seq = j.seq
+	if e.Pod != nil {
+		e.Pod.seq = e.Seq
 	}
 	j.queue.add(e, more)
 	if j.queue.len() == 1 {
 		j.wake.Signal()
 	}
-	return e.seq
+	return e.Seq
 }
 
-// lastOf returns the number of the last event about a pod that was put.
-func (j *journal) lastOf(p *pod) uint64 {
+// LastOf returns the number of the last event about a pod that was put.
+func (j *Journal) LastOf(p *Pod) uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return p.State.seq
+	return p.seq
 }
 
-// last returns the number of the last event that was put.
-func (j *journal) last() uint64 {
+// Last returns the number of the last event that was put.
+func (j *Journal) Last() uint64 {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.seq
@@ -128,21 +159,22 @@ func spared(k agentpb.Kind) bool {
 }
 
 // drop counts lost events, and makes run publish a drop event. The caller holds mu.
-func (j *journal) drop(k agentpb.Kind, n uint64) {
+func (j *Journal) drop(k agentpb.Kind, n uint64) {
 	j.dropped[k] += n
 	j.dropping = true
 	j.wake.Signal()
 }
 
-// lose counts calls of which there will be neither enter nor exit.
-func (j *journal) lose(calls int) {
+// Lose counts calls of which there will be neither enter nor exit.
+func (j *Journal) Lose(calls int) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.drop(agentpb.Kind_ENTER, uint64(calls))
 	j.drop(agentpb.Kind_EXIT, uint64(calls))
 }
 
-func (j *journal) close() {
+// Close ends the journal, once all events that were put are kept.
+func (j *Journal) Close() {
 	j.mu.Lock()
 	j.closed = true
 	if j.sweeps != nil {
@@ -156,7 +188,7 @@ func (j *journal) close() {
 // takeBatch waits for events and takes them all. It waits a moment longer for more to come: a pod's steps follow each
 // other closely, and waking the agent and every client for each of them costs the machine more than the steps' events
 // do. It returns false when the journal is closed and empty.
-func (j *journal) takeBatch() (batch queue, open bool) {
+func (j *Journal) takeBatch() (batch queue, open bool) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	for j.queue.len() == 0 && !j.dropping && !j.sweepDue && !j.closed {
@@ -175,28 +207,28 @@ func (j *journal) takeBatch() (batch queue, open bool) {
 }
 
 // dropEvent returns an event that counts what was dropped since the last one; false: nothing was. The caller holds mu.
-func (j *journal) dropEvent() (event, bool) {
-	e := event{kind: agentpb.Kind_DROP}
+func (j *Journal) dropEvent() (Event, bool) {
+	e := Event{Kind: agentpb.Kind_DROP}
 	j.dropping = false
 	for k, n := range j.dropped {
 		if n > 0 {
 			kind := strings.ToLower(agentpb.Kind(k).String())
-			e.fields = append(e.fields, number(kind, int64(n)))
+			e.Fields = append(e.Fields, wire.Number(kind, int64(n)))
 			j.lost[kind] += n
 		}
 	}
-	if e.fields == nil {
+	if e.Fields == nil {
 		return e, false
 	}
 	j.dropped = [agentpb.Kind_NOTE + 1]uint64{}
 	j.seq++
-	e.seq = j.seq
-	e.wall, e.mono = j.clock()
+	e.Seq = j.seq
+	e.Wall, e.Mono = j.clock()
 	return e, true
 }
 
 // run is the agent's goroutine. A panic costs at worst the rest of its turn; the next turn follows.
-func (j *journal) run() {
+func (j *Journal) run() {
 	defer close(j.done)
 	for open := true; open; {
 		hook.Guard(func() { open = j.turn() })
@@ -205,7 +237,7 @@ func (j *journal) run() {
 
 // turn keeps the events that came, and hands them on. It returns false when the
 // journal is closed and empty.
-func (j *journal) turn() (open bool) {
+func (j *Journal) turn() (open bool) {
 	batch, open := j.takeBatch()
 	if !open {
 		return false
@@ -224,7 +256,7 @@ func (j *journal) turn() (open bool) {
 	for i := range batch.events {
 		e := batch.event(i)
 		if !hook.Guard(func() { j.keep(&e) }) {
-			j.missed(e.kind)
+			j.missed(e.Kind)
 		}
 	}
 	for w := range j.watchers {
@@ -242,8 +274,8 @@ type waiter struct {
 	kept chan struct{}
 }
 
-// kept returns a channel that is closed when all events that were put so far are kept.
-func (j *journal) kept() <-chan struct{} {
+// Kept returns a channel that is closed when all events that were put so far are kept.
+func (j *Journal) Kept() <-chan struct{} {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	w := waiter{j.seq, make(chan struct{})}
@@ -256,13 +288,13 @@ func (j *journal) kept() <-chan struct{} {
 }
 
 // wakeWaiting wakes the callers that wait for the events of a batch.
-func (j *journal) wakeWaiting(batch *queue) {
+func (j *Journal) wakeWaiting(batch *queue) {
 	if batch.len() == 0 {
 		return
 	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	j.doneSeq = max(j.doneSeq, batch.event(batch.len()-1).seq)
+	j.doneSeq = max(j.doneSeq, batch.event(batch.len()-1).Seq)
 	j.waiting = slices.DeleteFunc(j.waiting, func(w waiter) bool {
 		if w.seq <= j.doneSeq {
 			close(w.kept)
@@ -272,7 +304,7 @@ func (j *journal) wakeWaiting(batch *queue) {
 	})
 }
 
-func (j *journal) isSweepDue() bool {
+func (j *Journal) isSweepDue() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	due := j.sweepDue
@@ -281,8 +313,8 @@ func (j *journal) isSweepDue() bool {
 }
 
 // keep encodes an event, and gives it to the verdicts, the recorder and the watchers. The caller holds out.
-func (j *journal) keep(e *event) {
-	j.handed = e.seq
+func (j *Journal) keep(e *Event) {
+	j.handed = e.Seq
 	j.buf = e.appendTo(j.buf[:0])
 	hook.Guard(func() { j.verdicts.addEvent(e, j.buf) })
 	recorded := hook.Guard(func() { j.recorder.add(e, j.buf) })
@@ -291,13 +323,13 @@ func (j *journal) keep(e *event) {
 		hook.Guard(func() { j.called(*e) })
 	}
 	if !recorded {
-		j.missed(e.kind)
+		j.missed(e.Kind)
 	}
 }
 
 // missed counts an event that was lost to a fault of the agent's own. A drop
 // event is not counted: it would make another one.
-func (j *journal) missed(k agentpb.Kind) {
+func (j *Journal) missed(k agentpb.Kind) {
 	if k == agentpb.Kind_DROP {
 		return
 	}
@@ -307,7 +339,7 @@ func (j *journal) missed(k agentpb.Kind) {
 }
 
 // reuse keeps the room of a batch for the next ones.
-func (j *journal) reuse(batch queue) {
+func (j *Journal) reuse(batch queue) {
 	batch.reset()
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -316,7 +348,7 @@ func (j *journal) reuse(batch queue) {
 
 // lookForPod calls podSeen if a batch has the first event about a pod. No
 // watcher has the event yet.
-func (j *journal) lookForPod(batch *queue) {
+func (j *Journal) lookForPod(batch *queue) {
 	if j.podSeen == nil || !slices.ContainsFunc(batch.events, func(e queued) bool { return e.pod != nil }) {
 		return
 	}
@@ -326,11 +358,11 @@ func (j *journal) lookForPod(batch *queue) {
 }
 
 // hand gives an event to the watchers that want it. The caller holds out.
-func (j *journal) hand(e *event, encoded []byte) {
+func (j *Journal) hand(e *Event, encoded []byte) {
 	var shared []byte
 	for w := range j.watchers {
 		ok := hook.Guard(func() {
-			if !w.wants(e) {
+			if !w.want.wants(e) {
 				return
 			}
 			if shared == nil {
@@ -344,24 +376,31 @@ func (j *journal) hand(e *event, encoded []byte) {
 	}
 }
 
-// watch adds a watcher. With history, the watcher is first given what the recorder remembers.
-func (j *journal) watch(w *watcher, history bool) error {
+// Watch adds a watcher. A watcher that wants history is first given what the recorder remembers.
+func (j *Journal) Watch(want Wanted) (*Watcher, error) {
 	j.out.Lock()
 	defer j.out.Unlock()
 	if j.clients() >= maxWatchers {
-		return refused(agentpb.Problem_TOO_MANY_WATCHERS, args{"count": strconv.Itoa(maxWatchers)})
+		return nil, reason.Failed(codes.FailedPrecondition, &agentpb.Problem{
+			Code: agentpb.Problem_TOO_MANY_WATCHERS, Args: map[string]string{"count": strconv.Itoa(maxWatchers)},
+		})
 	}
-	w.began = j.handed
-	if history {
-		w.history = j.recorder.history(w)
+	return j.add(newWatcher(want)), nil
+}
+
+// add adds a watcher. The caller holds out.
+func (j *Journal) add(w *Watcher) *Watcher {
+	w.journal, w.began = j, j.handed
+	if w.want.History {
+		w.history = j.recorder.history(&w.want)
 	}
 	j.watchers[w] = struct{}{}
 	j.shareOut()
-	return nil
+	return w
 }
 
 // clients returns how many watchers are clients'. The caller holds out.
-func (j *journal) clients() (n int) {
+func (j *Journal) clients() (n int) {
 	for w := range j.watchers {
 		if !w.own {
 			n++
@@ -370,7 +409,7 @@ func (j *journal) clients() (n int) {
 	return n
 }
 
-func (j *journal) unwatch(w *watcher) {
+func (j *Journal) remove(w *Watcher) {
 	j.out.Lock()
 	defer j.out.Unlock()
 	delete(j.watchers, w)
@@ -378,7 +417,7 @@ func (j *journal) unwatch(w *watcher) {
 }
 
 // shareOut gives each watcher an equal share. The caller holds out.
-func (j *journal) shareOut() {
+func (j *Journal) shareOut() {
 	share := min(watcherBytes, watchersBytes/max(1, len(j.watchers)))
 	for w := range j.watchers {
 		w.setShare(share)

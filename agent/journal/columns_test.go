@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"bytes"
@@ -70,7 +70,7 @@ func TestColumns(t *testing.T) {
 			all = all[n:]
 		}
 	}
-	note := event{seq: 9, wall: 1 << 60, mono: 5, kind: agentpb.Kind_NOTE, pod: podOf(7, ""), err: "again"}
-	other := event{seq: 11, wall: -1, mono: -5, kind: agentpb.Kind_EXIT, span: 1 << 63, parent: 1<<64 - 1, duration: -1, sync: 1<<32 - 1, probe: 3}
+	note := Event{Seq: 9, Wall: 1 << 60, Mono: 5, Kind: agentpb.Kind_NOTE, Pod: podOf(7, ""), Err: "again"}
+	other := Event{Seq: 11, Wall: -1, Mono: -5, Kind: agentpb.Kind_EXIT, Span: 1 << 63, Parent: 1<<64 - 1, Duration: -1, Sync: 1<<32 - 1, Probe: 3}
 	inColumns(t, &w, [][]byte{note.appendTo(nil), note.appendTo(nil), other.appendTo(nil), {}, []byte("no event"), other.appendTo(nil)})
 }

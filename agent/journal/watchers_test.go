@@ -1,4 +1,4 @@
-package agent
+package journal
 
 import (
 	"fmt"
@@ -6,27 +6,8 @@ import (
 	"sync"
 	"testing"
 
-	"google.golang.org/grpc"
-
 	"github.com/podstep/podstep/agent/agentpb"
 )
-
-func (r *rig) watcher(req *agentpb.WatchRequest) *watcher {
-	r.t.Helper()
-	w, err := r.newWatcher(req)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	return w
-}
-
-// watch adds a watcher. The test removes it, or the rig does so at its end.
-func (r *rig) watch(w *watcher, history bool) {
-	r.t.Helper()
-	if err := r.journal.watch(w, history); err != nil {
-		r.t.Fatal(err)
-	}
-}
 
 // all reads the history to its end.
 func (h *history) all() (out []kept) {
@@ -38,23 +19,20 @@ func (h *history) all() (out []kept) {
 
 func TestManyWatchers(t *testing.T) {
 	r := newRig(t, Options{})
-	var all []*watcher
+	var all []*Watcher
 	for range maxWatchers {
-		w := r.watcher(&agentpb.WatchRequest{})
-		r.watch(w, false)
-		all = append(all, w)
+		all = append(all, r.watcher(Wanted{Live: true}))
 	}
-	one := r.watcher(&agentpb.WatchRequest{})
-	err := r.journal.watch(one, true)
+	_, err := r.Watch(wants(Wanted{Live: true, History: true}))
 	if err == nil || !strings.Contains(err.Error(), fmt.Sprint(maxWatchers)) || !strings.Contains(err.Error(), "end one") {
 		t.Errorf("one more is refused with %v", err)
 	}
-	r.journal.unwatch(all[3])
-	r.watch(one, true)
+	all[3].Close()
+	r.watcher(Wanted{Live: true, History: true})
 }
 
 // queued returns how many bytes the queues of all watchers hold.
-func (j *journal) queued() (bytes int) {
+func (j *Journal) queued() (bytes int) {
 	j.out.Lock()
 	defer j.out.Unlock()
 	for w := range j.watchers {
@@ -72,25 +50,23 @@ func (j *journal) queued() (bytes int) {
 func TestDeafWatchers(t *testing.T) {
 	r := newRig(t, Options{})
 	large := strings.Repeat("x", 4<<10)
-	var deaf []*watcher
+	var deaf []*Watcher
 	for range maxWatchers - 1 {
-		w := r.watcher(&agentpb.WatchRequest{Node: true})
-		r.watch(w, false)
+		w := r.watcher(Wanted{Node: true, Live: true})
 		deaf = append(deaf, w)
 		// As much as one watcher may hold alone.
 		for range 2 * watcherBytes / (maxWatchers - 1) / len(large) {
-			r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+			r.Put(Event{Kind: agentpb.Kind_NOTE, Err: large})
 		}
 		r.settle()
-		if n := r.journal.queued(); n > watchersBytes {
+		if n := r.queued(); n > watchersBytes {
 			t.Fatalf("the queues of %d watchers hold %d MiB", len(deaf), n>>20)
 		}
 	}
-	reads := r.watcher(&agentpb.WatchRequest{Node: true})
-	r.watch(reads, false)
+	reads := r.watcher(Wanted{Node: true, Live: true})
 	for range 100 {
 		for range 200 {
-			r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+			r.Put(Event{Kind: agentpb.Kind_NOTE, Err: large})
 		}
 		for n := 0; n < 200; {
 			for _, k := range r.nextEvents(reads) {
@@ -100,19 +76,19 @@ func TestDeafWatchers(t *testing.T) {
 			}
 		}
 	}
-	if n := r.journal.queued(); n > watchersBytes {
+	if n := r.queued(); n > watchersBytes {
 		t.Errorf("the queues hold %d MiB", n>>20)
 	}
 	for _, w := range deaf {
-		r.journal.put(event{kind: agentpb.Kind_HOLD})
+		r.Put(Event{Kind: agentpb.Kind_HOLD})
 		r.untilDrop(w)
 	}
 }
 
 // TestHoldsFindRoom: a client that has not read for long is still sent the holds, but not without bound.
 func TestHoldsFindRoom(t *testing.T) {
-	w := &watcher{share: 1 << 20, dropped: map[agentpb.Kind]int64{}}
-	e := &event{kind: agentpb.Kind_ENTER}
+	w := &Watcher{share: 1 << 20, dropped: map[agentpb.Kind]int64{}}
+	e := &Event{Kind: agentpb.Kind_ENTER}
 	raw := make([]byte, 1<<10)
 	for range 4 << 10 {
 		w.push(e, raw)
@@ -121,7 +97,7 @@ func TestHoldsFindRoom(t *testing.T) {
 		t.Fatalf("%d bytes, dropped %v", w.bytes, w.dropped)
 	}
 	for range 4 << 10 {
-		w.push(&event{kind: agentpb.Kind_HOLD}, raw)
+		w.push(&Event{Kind: agentpb.Kind_HOLD}, raw)
 	}
 	held := 0
 	for _, k := range w.queue {
@@ -147,13 +123,13 @@ func TestHistoryThenLive(t *testing.T) {
 			r.checkInOrder(events)
 		})
 	}
-	table := make([]*pod, pods+1) // the first is the node
+	table := make([]*Pod, pods+1) // the first is the node
 	for i := range pods {
 		table[i+1] = podOf(uint32(i+1), fmt.Sprint(i))
 		table[i+1].Name("default", fmt.Sprint(i))
 	}
 	for i := range events {
-		r.journal.put(event{kind: agentpb.Kind_ENTER, pod: table[i%len(table)], sync: uint32(i / 1000)})
+		r.Put(Event{Kind: agentpb.Kind_ENTER, Pod: table[i%len(table)], Sync: uint32(i / 1000)})
 		if i%(events/watchers/2) == 0 && i/(events/watchers/2) < watchers {
 			begin <- struct{}{}
 		}
@@ -161,21 +137,18 @@ func TestHistoryThenLive(t *testing.T) {
 			r.settle()
 		}
 	}
-	r.journal.put(event{kind: agentpb.Kind_NOTE, err: "settle"})
+	r.Put(Event{Kind: agentpb.Kind_NOTE, Err: "settle"})
 	all.Wait()
 }
 
 // checkInOrder watches with history until so many events have come.
 func (r *rig) checkInOrder(events int) {
-	w, err := r.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err == nil {
-		err = r.journal.watch(w, true)
-	}
+	w, err := r.Watch(wants(Wanted{Node: true, History: true, Live: true}))
 	if err != nil {
 		r.t.Error(err)
 		return
 	}
-	defer r.journal.unwatch(w)
+	defer w.Close()
 	seq := uint64(0)
 	check := func(batch []kept) bool {
 		for _, k := range batch {
@@ -209,15 +182,14 @@ func TestHistoryIsCut(t *testing.T) {
 	r := newRig(t, Options{RecorderBytes: 4 << 20})
 	large := strings.Repeat("x", 4<<10)
 	for i := range uint32(500) {
-		r.journal.put(event{kind: agentpb.Kind_NOTE, pod: podOf(i+1, ""), err: large})
+		r.Put(Event{Kind: agentpb.Kind_NOTE, Pod: podOf(i+1, ""), Err: large})
 	}
 	r.settle()
-	w := r.watcher(&agentpb.WatchRequest{Node: true})
-	r.watch(w, true)
+	w := r.watcher(Wanted{Node: true, History: true, Live: true})
 	begun := len(w.history.read())
 	whole := w.history.left
 	for range 2 * historyKeeps / len(large) {
-		r.journal.put(event{kind: agentpb.Kind_NOTE, err: large})
+		r.Put(Event{Kind: agentpb.Kind_NOTE, Err: large})
 	}
 	r.settle()
 	w.history.mu.Lock()
@@ -235,39 +207,24 @@ func TestHistoryIsCut(t *testing.T) {
 	}
 }
 
-// batches takes the batches that a sender sends.
-type batches struct {
-	grpc.ServerStreamingServer[agentpb.Batch]
-	pods, events int
-}
-
-func (b *batches) Send(batch *agentpb.Batch) error {
-	b.pods, b.events = b.pods+len(batch.Pods), b.events+len(batch.Events)
-	return nil
-}
-
-// TestSenderForgets: the pods that a sender remembers are bounded, and each pod is still sent before its events.
-func TestSenderForgets(t *testing.T) {
-	out := &batches{}
-	s := newSender(out)
+// TestSentAreBounded: the pods that a watcher remembers are bounded, and each pod is still sent before its events.
+func TestSentAreBounded(t *testing.T) {
+	sent, times := sentPods{}, 0
 	for i := range 3 * maxSentPods {
 		p := podOf(uint32(i+1), "u")
+		batch := func() { times += len(sent.batch([]kept{{pod: p, data: []byte{8, 1}}}).Pods) }
 		for range 3 {
-			if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
-				t.Fatal(err)
-			}
+			batch()
 		}
 		p.Name("default", "web")
-		if err := s.batch([]kept{{pod: p, data: []byte{8, 1}}}); err != nil {
-			t.Fatal(err)
-		}
+		batch()
 	}
-	if len(s.sent) > maxSentPods {
-		t.Errorf("the sender remembers %d pods", len(s.sent))
+	if len(sent) > maxSentPods {
+		t.Errorf("the watcher remembers %d pods", len(sent))
 	}
 	// Each pod comes without its name, and with it.
-	if want := 2 * 3 * maxSentPods; out.pods < want || out.pods > want+10 {
-		t.Errorf("%d pods were sent, want %d", out.pods, want)
+	if want := 2 * 3 * maxSentPods; times < want || times > want+10 {
+		t.Errorf("%d pods were sent, want %d", times, want)
 	}
 }
 
@@ -275,10 +232,10 @@ func TestSenderForgets(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	const limit = 100
 	clock := func() (wall, mono int64) { return 1, 1 }
-	j := newJournal(limit, newRecorder(1<<20), nil, clock) // no goroutine takes events from it
+	j := newJournal(Options{QueueEvents: limit, RecorderBytes: 1 << 20, Clock: clock}) // no goroutine takes events from it
 	for _, kind := range []agentpb.Kind{agentpb.Kind_ENTER, agentpb.Kind_HOLD, agentpb.Kind_RELEASE} {
 		for range 10 * limit {
-			j.put(event{kind: kind})
+			j.Put(Event{Kind: kind})
 		}
 	}
 	if j.queue.len() != 2*limit {

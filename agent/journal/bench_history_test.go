@@ -1,47 +1,42 @@
-package agent
+package journal
 
 import (
+	"fmt"
 	"sort"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/agent/wire"
 )
 
 // BenchmarkHistory measures the longest pause of live delivery while a client is given a history of 500,000 events. It
 // also measures the pause if the whole history is made at once while nothing is handed on, as it once was.
 func BenchmarkHistory(b *testing.B) {
 	const events, pods = 500_000, 200
-	a, err := New(probes.MustLoad(), Options{Probes: seesAll(), QueueEvents: 1 << 20, RecorderBytes: 1 << 30})
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.Cleanup(a.Close)
-	table := make([]*pod, pods)
+	r := newRig(b, Options{QueueEvents: 1 << 20, RecorderBytes: 1 << 30})
+	table := make([]*Pod, pods)
 	for i := range table {
-		table[i] = a.pods.UID(itoa(uint32(i)))
+		table[i] = r.pod(fmt.Sprint(i))
 	}
 	for i := range events {
-		a.journal.put(event{kind: agentpb.Kind_ENTER, pod: table[i*7%pods], step: 5, sync: uint32(i / pods / 100), fields: []field{text("updateType", "sync")}})
+		r.Put(Event{Kind: agentpb.Kind_ENTER, Pod: table[i*7%pods], Step: 5, Sync: uint32(i / pods / 100), Fields: []wire.Field{wire.Text("updateType", "sync")}})
 	}
-	a.journal.drained()
+	r.settle()
 	for range b.N {
-		lazy := longestPause(b, a, func(w *watcher) (n int) {
-			if err := a.journal.watch(w, true); err != nil {
-				b.Fatal(err)
-			}
-			defer a.journal.unwatch(w)
+		lazy := longestPause(r, func() (n int) {
+			w := r.watcher(Wanted{Node: true, History: true})
+			defer w.Close()
 			for out := w.history.read(); len(out) > 0; out = w.history.read() {
 				n += len(out)
 			}
 			return n
 		}, events)
-		whole := longestPause(b, a, func(w *watcher) int {
-			a.journal.out.Lock()
-			defer a.journal.out.Unlock()
-			return len(a.journal.recorder.sorted(w))
+		whole := longestPause(r, func() int {
+			r.out.Lock()
+			defer r.out.Unlock()
+			return len(r.recorder.sorted())
 		}, events)
 		b.ReportMetric(float64(lazy.Microseconds())/1000, "ms-pause")
 		b.ReportMetric(float64(whole.Microseconds())/1000, "ms-pause-before")
@@ -52,20 +47,14 @@ func BenchmarkHistory(b *testing.B) {
 
 // longestPause returns the longest time between two events at a client that reads them as they come, while read is
 // called.
-func longestPause(b *testing.B, a *Agent, read func(*watcher) int, atLeast int) time.Duration {
-	b.Helper()
-	live, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if err := a.journal.watch(live, false); err != nil {
-		b.Fatal(err)
-	}
-	defer a.journal.unwatch(live)
+func longestPause(r *rig, read func() int, atLeast int) time.Duration {
+	r.t.Helper()
+	live := r.watcher(Wanted{Node: true, Live: true})
+	defer live.Close()
 	var done atomic.Bool
 	go func() {
 		for !done.Load() {
-			a.journal.put(event{kind: agentpb.Kind_NOTE, err: "tick"})
+			r.Put(Event{Kind: agentpb.Kind_NOTE, Err: "tick"})
 			time.Sleep(time.Millisecond)
 		}
 	}()
@@ -74,28 +63,24 @@ func longestPause(b *testing.B, a *Agent, read func(*watcher) int, atLeast int) 
 		var worst time.Duration
 		last := time.Now()
 		for !done.Load() {
-			_, _ = live.next(b.Context())
+			_, _ = live.next(r.t.Context())
 			now := time.Now()
 			worst, last = max(worst, now.Sub(last)), now
 		}
 		longest <- worst
 	}()
-	w, err := a.newWatcher(&agentpb.WatchRequest{Node: true})
-	if err != nil {
-		b.Fatal(err)
-	}
-	if n := read(w); n < atLeast {
-		b.Errorf("the history has %d events", n)
+	if n := read(); n < atLeast {
+		r.t.Errorf("the history has %d events", n)
 	}
 	done.Store(true)
 	return <-longest
 }
 
 // sorted makes a history in the former way.
-func (r *recorder) sorted(w *watcher) (out []kept) {
+func (r *recorder) sorted() (out []kept) {
 	for _, s := range r.stories {
 		reader := storyReader{pod: s.pod, parts: s.parts, last: s.parts[len(s.parts)-1].data}
-		for reader.advance(&history{}) {
+		for reader.advance(&history{want: &Wanted{}}) {
 			out = append(out, kept{seq: reader.key, pod: s.pod, data: reader.next})
 		}
 	}

@@ -1,8 +1,7 @@
-package agent
+package journal
 
 import (
 	"context"
-	"path"
 	"slices"
 	"strings"
 	"sync"
@@ -38,15 +37,24 @@ type moment struct {
 
 func momentOf(h wire.Header) moment { return moment{h.Seq, h.Time, h.Mono} }
 
-// watcher is one client's stream of events.
-type watcher struct {
-	selector *pods.Selector
-	steps    map[uint32]bool // nil: all
-	node     bool
-	live     bool     // wants what happens, too
-	own      bool     // is no client's, see Tap
-	history  *history // nil: not wanted
-	began    uint64   // seq of the last event before the watcher
+// Wanted is what a watcher wants of the events.
+type Wanted struct {
+	Pods  *pods.Selector
+	Steps map[uint32]bool // their ids plus one; nil: all
+	// Node: the watcher wants the events that are about no pod, too.
+	Node bool
+	// History: the watcher wants what the recorder has when it begins. Live: it wants what happens from then on.
+	History, Live bool
+}
+
+// Watcher is one client's stream of events. One goroutine may read it at a time.
+type Watcher struct {
+	journal *Journal
+	want    Wanted
+	own     bool     // is no client's, see Journal.Tap
+	history *history // nil: not wanted
+	began   uint64
+	sent    sentPods
 
 	mu      sync.Mutex
 	share   int // of watchersBytes
@@ -61,83 +69,85 @@ type watcher struct {
 // kept is an encoded event.
 type kept struct {
 	seq  uint64
-	pod  *pod
+	pod  *Pod
 	kind agentpb.Kind
 	data []byte
 }
 
 func (k *kept) size() int { return len(k.data) + keptOverhead }
 
-func (a *Agent) newWatcher(req *agentpb.WatchRequest) (*watcher, error) {
-	sel, err := pods.NewSelector(req.GetPods())
+func newWatcher(want Wanted) *Watcher {
+	return &Watcher{want: want, share: watcherBytes, sent: sentPods{}, dropped: map[agentpb.Kind]int64{}, ready: make(chan struct{}, 1)}
+}
+
+// Began returns the number of the last event before the watcher: those after it come from Next.
+func (w *Watcher) Began() uint64 { return w.began }
+
+// History returns the next events of the history that the watcher wants; nil: there are no more.
+func (w *Watcher) History() *agentpb.Batch {
+	if w.history == nil {
+		return nil
+	}
+	if events := w.history.read(); len(events) > 0 {
+		return w.sent.batch(events)
+	}
+	return nil
+}
+
+// Next waits for events. Its error is that of the context.
+func (w *Watcher) Next(ctx context.Context) (*agentpb.Batch, error) {
+	events, err := w.next(ctx)
 	if err != nil {
 		return nil, err
 	}
-	w := &watcher{selector: sel, node: req.GetNode(), live: !req.GetOnlyHistory(), share: watcherBytes, dropped: map[agentpb.Kind]int64{}, ready: make(chan struct{}, 1)}
-	if len(req.GetSteps()) > 0 {
-		w.steps = map[uint32]bool{}
-		for _, glob := range req.GetSteps() {
-			ids, err := a.matchSteps(glob)
-			if err != nil {
-				return nil, err
-			}
-			for _, id := range ids {
-				w.steps[uint32(id)+1] = true
+	return w.sent.batch(events), nil
+}
+
+// Rest ends the watcher. It returns the events up to a number that Next has not returned.
+func (w *Watcher) Rest(until uint64) *agentpb.Batch {
+	w.Close()
+	var rest []kept
+	for events := w.takeBatch(); len(events) > 0; events = w.takeBatch() {
+		for _, e := range events {
+			if e.seq <= until {
+				rest = append(rest, e)
 			}
 		}
 	}
-	return w, nil
+	return w.sent.batch(rest)
 }
 
-// matchSteps returns the ids of the steps that match a glob, or that are of a
-// stage if it reads stage:NAME.
-func (a *Agent) matchSteps(glob string) ([]int, error) {
-	stage, isStage := strings.CutPrefix(glob, "stage:")
-	if _, err := path.Match(glob, ""); err != nil {
-		return nil, invalid(agentpb.Problem_BAD_STEP_PATTERN, args{"pattern": glob})
-	}
-	var ids []int
-	for i := range a.steps {
-		s := &a.steps[i]
-		ok, _ := path.Match(glob, s.Name)
-		if ok || (isStage && s.Stage == stage) {
-			ids = append(ids, i)
-		}
-	}
-	if len(ids) == 0 {
-		return nil, invalid(agentpb.Problem_STEP_NOT_FOUND, args{"pattern": glob})
-	}
-	return ids, nil
-}
+// Close ends the watcher. It may be called several times.
+func (w *Watcher) Close() { w.journal.remove(w) }
 
-func (w *watcher) wantsPod(p *pod) bool {
+func (w *Wanted) wantsPod(p *Pod) bool {
 	if p == nil {
-		return w.node
+		return w.Node
 	}
-	return p.Is(w.selector)
+	return p.Is(w.Pods)
 }
 
-func (w *watcher) wantsStep(step uint32) bool { return w.steps == nil || step == 0 || w.steps[step] }
+func (w *Wanted) wantsStep(step uint32) bool { return w.Steps == nil || step == 0 || w.Steps[step] }
 
-func (w *watcher) wants(e *event) bool {
-	if !w.live {
+func (w *Wanted) wants(e *Event) bool {
+	if !w.Live {
 		return false
 	}
-	if e.kind == agentpb.Kind_DROP || e.reportsState() {
+	if e.Kind == agentpb.Kind_DROP || e.reportsState() {
 		return true
 	}
-	return w.wantsStep(e.step) && w.wantsPod(e.pod)
+	return w.wantsStep(e.Step) && w.wantsPod(e.Pod)
 }
 
-// push queues an event for the client. It is called under journal.out and
+// push queues an event for the client. It is called under Journal.out and
 // never waits.
-func (w *watcher) push(e *event, encoded []byte) {
+func (w *Watcher) push(e *Event, encoded []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = moment{e.seq, e.wall, e.mono}
-	k := kept{e.seq, e.pod, e.kind, encoded}
-	if !w.fits(len(w.queue)+1, w.bytes+k.size(), e.kind) {
-		w.dropped[e.kind]++
+	w.last = moment{e.Seq, e.Wall, e.Mono}
+	k := kept{e.Seq, e.Pod, e.Kind, encoded}
+	if !w.fits(len(w.queue)+1, w.bytes+k.size(), e.Kind) {
+		w.dropped[e.Kind]++
 		return
 	}
 	w.queue = append(w.queue, k)
@@ -146,7 +156,7 @@ func (w *watcher) push(e *event, encoded []byte) {
 
 // fits reports whether a queue of so many events and bytes may end with an event
 // of that kind. The caller holds mu.
-func (w *watcher) fits(events, bytes int, kind agentpb.Kind) bool {
+func (w *Watcher) fits(events, bytes int, kind agentpb.Kind) bool {
 	if spared(kind) {
 		return bytes <= w.share
 	}
@@ -155,7 +165,7 @@ func (w *watcher) fits(events, bytes int, kind agentpb.Kind) bool {
 
 // setShare sets the watcher's share of watchersBytes. If its queue has more, the newest events are dropped, as if they
 // had come too late.
-func (w *watcher) setShare(share int) {
+func (w *Watcher) setShare(share int) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.share = share
@@ -170,15 +180,15 @@ func (w *watcher) setShare(share int) {
 }
 
 // miss counts an event that this client loses to a fault of the agent's own.
-func (w *watcher) miss(e *event) {
+func (w *Watcher) miss(e *Event) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.last = moment{e.seq, e.wall, e.mono}
-	w.dropped[e.kind]++
+	w.last = moment{e.Seq, e.Wall, e.Mono}
+	w.dropped[e.Kind]++
 }
 
 // flush wakes the client's goroutine if there is something for it.
-func (w *watcher) flush() {
+func (w *Watcher) flush() {
 	w.mu.Lock()
 	any := len(w.queue) > 0 || len(w.dropped) > 0
 	w.mu.Unlock()
@@ -191,7 +201,7 @@ func (w *watcher) flush() {
 }
 
 // next waits for events and returns those that fit in one message. They are valid until next is called again.
-func (w *watcher) next(ctx context.Context) ([]kept, error) {
+func (w *Watcher) next(ctx context.Context) ([]kept, error) {
 	for {
 		if out := w.takeBatch(); len(out) > 0 {
 			return out, nil
@@ -204,7 +214,7 @@ func (w *watcher) next(ctx context.Context) ([]kept, error) {
 	}
 }
 
-func (w *watcher) takeBatch() []kept {
+func (w *Watcher) takeBatch() []kept {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	n, size := 0, 0
@@ -227,14 +237,14 @@ func (w *watcher) takeBatch() []kept {
 
 // addDrops adds an event that reports what this client lost. The caller holds
 // mu.
-func (w *watcher) addDrops(out []kept) []kept {
+func (w *Watcher) addDrops(out []kept) []kept {
 	if len(w.dropped) == 0 {
 		return out
 	}
-	e := event{seq: w.last.seq, wall: w.last.wall, mono: w.last.mono, kind: agentpb.Kind_DROP}
+	e := Event{Seq: w.last.seq, Wall: w.last.wall, Mono: w.last.mono, Kind: agentpb.Kind_DROP}
 	for k, n := range w.dropped {
-		e.fields = append(e.fields, number(strings.ToLower(k.String()), n))
+		e.Fields = append(e.Fields, wire.Number(strings.ToLower(k.String()), n))
 	}
 	w.dropped = map[agentpb.Kind]int64{}
-	return append(out, kept{seq: e.seq, kind: e.kind, data: e.appendTo(nil)})
+	return append(out, kept{seq: e.Seq, kind: e.Kind, data: e.appendTo(nil)})
 }
