@@ -20,6 +20,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -84,7 +85,7 @@ func (r *rig) Stopping(step string) bool { return r.probes[0].Stopping(step) }
 
 // addBreakpoint adds a breakpoint that does not depend on a connection.
 func (r *rig) addBreakpoint(spec *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	return r.Agent.addBreakpoint(context.Background(), spec, context.Background(), asker{})
+	return r.Agent.addBreakpoint(context.Background(), spec, context.Background(), server.Asker{})
 }
 
 // call does what woven code of a step does around body.

@@ -17,6 +17,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
@@ -39,7 +40,7 @@ type breakpoint struct {
 	// The breakpoint is removed when client is done. forget stops the waiting for that.
 	client context.Context
 	forget func() bool
-	by     asker
+	by     server.Asker
 	missed uint32  // pods that passed because there was no room for one more hold, snapshot or log
 	seq    uint64  // of the last event before it was set
 	found  []Found // the places that spec.at names; none for a breakpoint at steps
@@ -58,7 +59,7 @@ type breakpoints struct {
 }
 
 // addBreakpoint checks a breakpoint and adds it.
-func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, by asker) (*agentpb.Breakpoint, error) {
+func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRequest, client context.Context, by server.Asker) (*agentpb.Breakpoint, error) {
 	_, logs := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
 	if err := a.mayAct(); err != nil && (!logs || spec.GetAt() != "") {
 		return nil, err
@@ -73,7 +74,7 @@ func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRe
 	if err != nil {
 		return nil, err
 	}
-	b.client, b.by, b.spec.Message = client, by, by.message
+	b.client, b.by, b.spec.Message = client, by, by.Message
 	out, err := a.putBreakpoint(b)
 	if err == nil {
 		a.holds.announce()
@@ -223,12 +224,12 @@ func (t *breakpoints) stop(a *Agent, at crossing, may bool) (acted bool, fault e
 		s.fault = true
 		a.faults.fails.Add(1)
 		err := faultError(s.step, act.Fail)
-		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Err: values.Error(err), Fields: append([]field{text("why", b.why().String())}, b.by.fields()...)})
+		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Err: values.Error(err), Fields: append([]field{text("why", b.why().String())}, b.by.Fields()...)})
 		return true, err
 	case *agentpb.AddBreakpointRequest_Delay:
 		d := act.Delay.AsDuration()
 		a.faults.delays.Add(1)
-		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.by.fields()...)
+		delay := append([]field{text("why", b.why().String()), wire.Duration("delay", d)}, b.by.Fields()...)
 		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Fields: delay})
 		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.id}, d, b.client, b.by, nil}, nil)
 	default:

@@ -34,7 +34,7 @@ func (q *heldQuery) meansHold(h *hold) bool {
 }
 
 // meansAsked is meansHold for what is at no step yet.
-func (q *heldQuery) meansAsked(p *pod, by asker) bool {
+func (q *heldQuery) meansAsked(p *pod, by server.Asker) bool {
 	return (q.pods == nil || p.Is(q.pods)) && (q.uid == nil || by.IsUser(*q.uid, q.user))
 }
 

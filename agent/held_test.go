@@ -167,7 +167,7 @@ func TestMessage(t *testing.T) {
 			t.Errorf("a password is shown: %v", m)
 		}
 	}
-	long := strings.Repeat("x", maxMessage+1)
+	long := strings.Repeat("x", 201)
 	for name, ask := range map[string]func() error{
 		"hold": func() error {
 			_, err := r.svc.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p), Message: long})

@@ -34,7 +34,7 @@ type hold struct {
 	budget *budget
 	err    string
 
-	asked  asker
+	asked  server.Asker
 	ends   time.Time // when the agent lets the pod go by itself
 	endsBy string    // what then ends it: the lease, or the name of a timer
 
@@ -65,7 +65,7 @@ type terms struct {
 	why    cause
 	lease  time.Duration   // zero: the default, by where the pod is held
 	client context.Context // the hold ends when it is done
-	asked  asker
+	asked  server.Asker
 	inside *agentpb.StackFrame
 }
 
@@ -390,7 +390,7 @@ func (h *hold) fields(on string) []field {
 		out = append(out, text("timer", b.timer.name), wire.Duration("budget", b.end.Sub(h.since)))
 	}
 	out = append(out, wire.Duration("ends", h.ends.Sub(h.since)), text("endsBy", h.endsBy))
-	return append(out, h.asked.fields()...)
+	return append(out, h.asked.Fields()...)
 }
 
 // releasePod lets a pod go for good: it is not held again.
@@ -414,7 +414,7 @@ func (h *hold) proto() *agentpb.HoldInfo {
 		Id: h.id, Pod: h.pod.Proto(), Step: h.span.step.Name, Stage: h.span.step.Stage, On: h.on(), Place: h.inside,
 		Since: timestamppb.New(h.since), Lease: durationpb.New(max(0, h.lease.Sub(now))),
 		Budget: h.budget.proto(now), Cause: h.why.Cause, Breakpoint: h.why.breakpoint, Error: h.err, Node: h.node,
-		Peer: h.asked.Proto(), Message: h.asked.message, Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
+		Peer: h.asked.Proto(), Message: h.asked.Message, Ends: durationpb.New(max(0, h.ends.Sub(now))), EndsBy: h.endsBy, Seq: h.seq,
 	}
 	out.Fields = h.span.shown(h.side).Protos()
 	return out

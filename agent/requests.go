@@ -105,7 +105,7 @@ func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.
 }
 
 func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointRequest) (*agentpb.Breakpoint, error) {
-	by, err := askerFrom(ctx, req.GetMessage())
+	by, err := server.AskerFrom(ctx, req.GetMessage())
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	by, err := askerFrom(ctx, req.GetMessage())
+	by, err := server.AskerFrom(ctx, req.GetMessage())
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	by, err := askerFrom(ctx, cmp.Or(req.GetMessage(), from.asked.message))
+	by, err := server.AskerFrom(ctx, cmp.Or(req.GetMessage(), from.asked.Message))
 	if err != nil {
 		return nil, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -20,7 +21,7 @@ import (
 // retry is a person's request that the kubelet tries again now. It lasts until the pod's worker has ended a turn that began
 // after the request, or in which a back-off was ended.
 type retry struct {
-	asked asker
+	asked server.Asker
 	began atomic.Bool                 // a turn has begun since
 	acted atomic.Bool                 // a back-off was ended
 	ended chan *agentpb.RetryResponse // has room for the first back-off that is ended
@@ -65,7 +66,7 @@ func (s *service) Retry(ctx context.Context, req *agentpb.RetryRequest) (*agentp
 	if err != nil {
 		return nil, err
 	}
-	by, err := askerFrom(ctx, req.GetMessage())
+	by, err := server.AskerFrom(ctx, req.GetMessage())
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +131,7 @@ func (a *Agent) beginRetry(s *span, p *pod) {
 	if r == nil || !r.began.CompareAndSwap(false, true) {
 		return
 	}
-	a.put(s, &s.one, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: append([]field{text("note", agentpb.NoteRetry)}, r.asked.fields()...)})
+	a.put(s, &s.one, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: append([]field{text("note", agentpb.NoteRetry)}, r.asked.Fields()...)})
 }
 
 // BackOff ends the back-off that the function is about to find, if a person wants the pod to try again now.
@@ -154,7 +155,7 @@ func (a *Agent) noteBackOff(s *span, p *pod, t *taker) {
 		return
 	}
 	r.acted.Store(true)
-	fields := append([]field{text("note", agentpb.NoteBackOffEnded)}, r.asked.fields()...)
+	fields := append([]field{text("note", agentpb.NoteBackOffEnded)}, r.asked.Fields()...)
 	if t.length > 0 {
 		fields = append(fields, wire.Duration("length", t.length))
 	}

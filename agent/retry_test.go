@@ -12,6 +12,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -246,7 +247,7 @@ func TestRetryRefused(t *testing.T) {
 	if a := <-got; reason.ProblemOf(a.error).GetArgs()["reason"] != agentpb.RetryTerminated {
 		t.Errorf("when the worker ended the answer was %v, %v", a.RetryResponse, a.error)
 	}
-	if _, err := r.Agent.addBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Pods: sel(web), Step: "worker.turn", Times: 1}, t.Context(), asker{}); err != nil {
+	if _, err := r.Agent.addBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Pods: sel(web), Step: "worker.turn", Times: 1}, t.Context(), server.Asker{}); err != nil {
 		t.Fatal(err)
 	}
 	r.calls.Go(func() {

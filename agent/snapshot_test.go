@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/probes"
@@ -135,7 +136,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	a := benchAgent(b)
 	a.points.rate.SetLimit(rate.Inf)
 	spec := &agentpb.AddBreakpointRequest{Step: "sync.pod", On: agentpb.On_ON_EXIT, Action: snapshot}
-	if _, err := a.addBreakpoint(b.Context(), spec, b.Context(), asker{}); err != nil {
+	if _, err := a.addBreakpoint(b.Context(), spec, b.Context(), server.Asker{}); err != nil {
 		b.Fatal(err)
 	}
 	p := newPod("default", "web")
