@@ -10,6 +10,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
@@ -66,8 +67,6 @@ const (
 	DefaultNodeLease = 2 * time.Minute
 	// DefaultWait is how long to wait for a pod to come to a step.
 	DefaultWait = 2 * time.Minute
-	// defaultExpiry is how long a breakpoint lives.
-	defaultExpiry = 30 * time.Minute
 )
 
 // Agent is one agent. It is a hook.Handler.
@@ -92,13 +91,17 @@ type Agent struct {
 	pods     pods.Table[podState]
 	journal  *journal.Journal
 	verdicts *journal.Verdicts
-	points   breakpoints
+	points   *breakpoints.Table
 	holds    holdTable
 	locking  *locking // nil: people have read the locks of this kubelet
-	faults   struct{ fails, delays atomic.Uint64 }
-	syncNow  atomic.Pointer[syncNow] // nil: no kubelet has given one
-	lines    func() map[string]place // found when somebody first asks
-	spanIDs  atomic.Uint64
+	// snapshotRate and logRate bound how often breakpoints act that keep stacks, or log.
+	snapshotRate, logRate *rate.Limiter
+	// logEntries has the values of the entries of calls whose exit a log wants. Only the journal's goroutine uses it.
+	logEntries map[logCall]fieldBytes
+	faults     struct{ fails, delays atomic.Uint64 }
+	syncNow    atomic.Pointer[syncNow] // nil: no kubelet has given one
+	lines      func() map[string]place // found when somebody first asks
+	spanIDs    atomic.Uint64
 	// clock.read is when the wall clock was last read, in nanoseconds since the agent began. clock.offset is by how
 	// much the wall clock was ahead of that.
 	clock   struct{ read, offset atomic.Int64 }
@@ -130,8 +133,8 @@ type stepInfo struct {
 
 // sides of a step.
 const (
-	enter = 0
-	exit  = 1
+	enter = breakpoints.Enter
+	exit  = breakpoints.Exit
 )
 
 // New makes an agent and starts its goroutine. Close ends it.
@@ -149,8 +152,9 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
-	a.points.rate = rate.NewLimiter(snapshotRate, snapshotBurst)
-	a.points.initLogs()
+	a.points = breakpoints.NewTable(a.holds.arm, func() uint64 { return a.journal.Last() })
+	a.snapshotRate, a.logRate = rate.NewLimiter(snapshotRate, snapshotBurst), rate.NewLimiter(logRate, logBurst)
+	a.logEntries = map[logCall]fieldBytes{}
 	a.SetKubelet(opts.KubeletVersion)
 	a.addProbes()
 	if err := a.loadTimers(c); err != nil {
@@ -237,7 +241,7 @@ func (a *Agent) Close() { a.closing.Do(a.close) }
 
 func (a *Agent) close() {
 	close(a.closed)
-	a.points.clear()
+	a.points.Clear()
 	a.releaseAll(agentpb.ReleaseAgentEnds)
 	for i := range a.steps {
 		hook.Switch(i, false)

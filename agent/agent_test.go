@@ -604,7 +604,7 @@ func TestFaults(t *testing.T) {
 	if err := start(); err != nil {
 		t.Errorf("the fault did not undo itself: %v", err)
 	}
-	if n := len(r.points.list()); n != 0 || r.holds.armed.Load() != 0 {
+	if n := len(r.points.List()); n != 0 || r.holds.armed.Load() != 0 {
 		t.Errorf("%d breakpoints are left, armed %d", n, r.holds.armed.Load())
 	}
 }

@@ -69,10 +69,10 @@ func TestWhileConnected(t *testing.T) {
 	_ = conn.Close()
 	_ = other.Close()
 	<-done // past the breakpoint too
-	for len(r.points.list()) > 1 {
+	for len(r.points.List()) > 1 {
 		runtime.Gosched() // another goroutine removes it
 	}
-	if left := r.points.list(); len(left) != 1 || left[0].spec.GetWhileConnected() {
+	if left := r.points.List(); len(left) != 1 || left[0].Spec.GetWhileConnected() {
 		t.Errorf("breakpoints left: %v, want the one that was to stay", left)
 	}
 	if len(r.holds.forPod(r.pods.Object(q))) != 1 {

@@ -225,7 +225,7 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if may && a.stopPending(at) {
 		return nil
 	}
-	_, err := a.points.stop(a, at, may)
+	_, err := a.stopByBreakpoint(at, may)
 	return err
 }
 
@@ -247,7 +247,7 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 		return nil
 	}
 	for _, ps := range parts {
-		if acted, err := a.points.stop(a, crossing{s, ps, side, errText}, true); acted {
+		if acted, err := a.stopByBreakpoint(crossing{s, ps, side, errText}, true); acted {
 			return err
 		}
 	}
@@ -288,11 +288,6 @@ type crossing struct {
 	part *podSpan
 	side int
 	err  string
-}
-
-// took returns how long the call has been under way.
-func (c crossing) took(a *Agent) time.Duration {
-	return time.Since(a.started) - time.Duration(c.span.start)
 }
 
 // hold stops the calling goroutine until the hold is released, its lease is over, its client is gone, or a timer is

@@ -7,6 +7,7 @@ import (
 	"google.golang.org/protobuf/types/known/durationpb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/agent/reason"
 )
 
@@ -36,7 +37,7 @@ func (a *Agent) limits() *limits {
 func (l *limits) proto() *agentpb.Limits {
 	return &agentpb.Limits{
 		Lease: durationpb.New(l.lease), Wait: durationpb.New(l.wait), Delay: durationpb.New(l.delay), Expires: durationpb.New(l.expires),
-		Holds: uint32(l.holds), Breakpoints: maxBreakpoints,
+		Holds: uint32(l.holds), Breakpoints: breakpoints.Most,
 	}
 }
 

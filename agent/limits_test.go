@@ -59,7 +59,7 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s of less than nothing: %v", what, err)
 		}
 	}
-	if n := len(r.points.list()); n != 0 || r.holds.armed.Load() != 0 {
+	if n := len(r.points.List()); n != 0 || r.holds.armed.Load() != 0 {
 		t.Errorf("%d breakpoints are there, %d armed", n, r.holds.armed.Load())
 	}
 	info, err := r.svc.Info(t.Context(), &agentpb.InfoRequest{})
@@ -89,7 +89,7 @@ func TestHoldsAtOnce(t *testing.T) {
 	late := newPod("default", "late")
 	_ = r.sync(late, nil) // would hang if it were held
 	_ = r.sync(late, nil)
-	if got := r.pointProto(r.points.list()[0]); got.Id != b.Id || got.Missed != 2 {
+	if got := r.points.Proto(r.points.List()[0]); got.Id != b.Id || got.Missed != 2 {
 		t.Errorf("the breakpoint says %v, want 2 missed", got)
 	}
 	if r.kinds(late, agentpb.Kind_NOTE) != 1 {
@@ -99,7 +99,7 @@ func TestHoldsAtOnce(t *testing.T) {
 	if status.Code(err) != codes.ResourceExhausted || !strings.Contains(err.Error(), fmt.Sprint(most)) {
 		t.Errorf("one more hold: %v", err)
 	}
-	r.points.clear()
+	r.points.Clear()
 	r.releaseAll("continue")
 	running.Wait()
 	if n := r.holds.taken.Load(); n != 0 {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/values"
 )
@@ -25,31 +26,31 @@ func (a *Agent) logInside(s *span, ps *podSpan, goroutine uintptr, at Found) {
 	if d == nil {
 		return
 	}
-	t, here := &a.points, crossing{s, ps, enter, ""}
-	for _, b := range t.list() {
-		if b.log == nil || !b.isAt(at.Address) || !b.applies(a, here) || !t.isWithin(t.rate, b) {
+	t, here := a.points, crossing{s, ps, enter, ""}
+	for _, b := range t.List() {
+		if b.Log == nil || !b.IsAt(at.Address) || !a.applies(b, here) || !t.IsWithin(a.snapshotRate, b) {
 			continue
 		}
-		fields, want := b.readInside(d, uint64(goroutine))
+		fields, want := readInside(b, d, uint64(goroutine))
 		if !want {
 			continue
 		}
-		if acts, there := t.count(b); acts && there {
+		if acts, there := t.Count(b); acts && there {
 			a.putEnter(s, ps)
-			a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: b.note(agentpb.NoteLog, fields...)})
+			a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_NOTE, Fields: b.Note(agentpb.NoteLog, fields...)})
 		}
 	}
 }
 
 // readInside reads the values that a breakpoint logs at a place. want is false if its condition is not true there. A value
 // that cannot be read is the reason.
-func (b *breakpoint) readInside(d *Debugger, goroutine uint64) (fields []field, want bool) {
-	ctx, cancel := context.WithTimeout(b.client, logInsideWithin)
+func readInside(b *breakpoints.Breakpoint, d *Debugger, goroutine uint64) (fields []field, want bool) {
+	ctx, cancel := context.WithTimeout(b.Client, logInsideWithin)
 	defer cancel()
 	look := func(expression string) (*agentpb.LookResponse, error) {
 		return d.Look(ctx, goroutine, &agentpb.LookRequest{Expression: expression})
 	}
-	if condition := b.spec.GetLog().GetFilter(); condition != "" {
+	if condition := b.Spec.GetLog().GetFilter(); condition != "" {
 		switch is, err := look(condition); {
 		case err != nil:
 			fields = append(fields, text("condition", values.Error(err)))
@@ -57,7 +58,7 @@ func (b *breakpoint) readInside(d *Debugger, goroutine uint64) (fields []field, 
 			return nil, false
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {
+	for _, name := range slices.Sorted(maps.Keys(b.Log.Fields)) {
 		value, err := look(name)
 		shown := values.Text(value.GetValue().GetValue())
 		if err != nil {
@@ -65,7 +66,7 @@ func (b *breakpoint) readInside(d *Debugger, goroutine uint64) (fields []field, 
 		}
 		fields = append(fields, text(noteName(name), shown))
 	}
-	if b.log.fields == nil {
+	if b.Log.Fields == nil {
 		all, err := look("")
 		without := all.GetWithout()
 		if err != nil {

@@ -72,7 +72,7 @@ func TestLogInside(t *testing.T) {
 		}
 	}
 	for i := range 4 {
-		r.points.remove(uint32(i + 1))
+		r.points.Remove(uint32(i + 1))
 	}
 	if r.holds.armed.Load() != 0 {
 		t.Error("the probes do not hear that the logs are gone")

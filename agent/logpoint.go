@@ -4,12 +4,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -20,41 +18,21 @@ import (
 // kept until their exit.
 const logRate, logBurst, maxLogCalls = 50, 200, 4096
 
-// logs is what the table of the breakpoints knows of those that log. They act on events, on the agent's own goroutine: the
-// kubelet pays nothing for them.
-type logs struct {
-	armedLogs atomic.Int32
-	logRate   *rate.Limiter
-	// entries has the values of the entries of calls whose exit a log wants. Only the agent's goroutine uses it.
-	entries map[logCall]fieldBytes
-}
-
 // logCall is a call in the story of a pod.
 type logCall struct {
 	pod  *journal.Pod
 	span uint64
 }
 
-func (t *logs) initLogs() {
-	t.logRate = rate.NewLimiter(logRate, logBurst)
-	t.entries = map[logCall]fieldBytes{}
-}
-
-// logAction is what a breakpoint that logs wants.
-type logAction struct {
-	fields map[string]bool // nil: all
-	filter *filter.Filter
-}
-
-// newLogAction reads the action of a request; nil: it is another one.
-func newLogAction(spec *agentpb.AddBreakpointRequest) (*logAction, error) {
+// newLog reads what a request wants logged; nil: nothing.
+func newLog(spec *agentpb.AddBreakpointRequest) (*breakpoints.Log, error) {
 	act, is := spec.GetAction().(*agentpb.AddBreakpointRequest_Log)
 	if !is {
 		return nil, nil
 	}
-	l := &logAction{fields: namesOf(act.Log)}
+	l := &breakpoints.Log{Fields: namesOf(act.Log)}
 	var err error
-	if l.filter, err = filter.Parse(act.Log.GetFilter()); err != nil {
+	if l.Filter, err = filter.Parse(act.Log.GetFilter()); err != nil {
 		return nil, invalid(agentpb.Problem_BAD_LOG_FILTER, args{"error": err.Error()})
 	}
 	return l, nil
@@ -77,13 +55,13 @@ var ofExit = map[string]bool{"err": true, "error": true, "took": true}
 
 // checkLog returns an error if a log asks for a value that none of its steps has, or has when the log acts. It takes away the
 // steps that have none of the values: their notes would be empty.
-func (a *Agent) checkLog(b *breakpoint) error {
-	if b.log == nil || b.log.fields == nil {
+func (a *Agent) checkLog(b *breakpoints.Breakpoint) error {
+	if b.Log == nil || b.Log.Fields == nil {
 		return nil
 	}
 	now, all := map[string]bool{}, maps.Clone(ofExit)
-	for id := range b.steps {
-		for _, f := range a.valuesAt(id, b.side()) {
+	for id := range b.Steps {
+		for _, f := range a.valuesAt(id, b.Side()) {
 			now[f.Name] = true
 		}
 		for _, f := range a.valuesAt(id, exit) {
@@ -91,10 +69,10 @@ func (a *Agent) checkLog(b *breakpoint) error {
 		}
 	}
 	ofEach := false // the log asks for a value that each step has
-	for _, name := range slices.Sorted(maps.Keys(b.log.fields)) {
+	for _, name := range slices.Sorted(maps.Keys(b.Log.Fields)) {
 		switch {
 		case now[name]:
-		case b.side() == exit && ofExit[name]:
+		case b.Side() == exit && ofExit[name]:
 			ofEach = true
 		case all[name]:
 			return invalid(agentpb.Problem_LATE_LOG_FIELD, args{"field": name})
@@ -102,8 +80,8 @@ func (a *Agent) checkLog(b *breakpoint) error {
 			return invalid(agentpb.Problem_BAD_LOG_FIELD, args{"field": name, "fields": strings.Join(slices.Sorted(maps.Keys(now)), ", ")})
 		}
 	}
-	maps.DeleteFunc(b.steps, func(id int, _ bool) bool {
-		return !ofEach && !slices.ContainsFunc(a.valuesAt(id, b.side()), func(f probes.Field) bool { return b.log.fields[f.Name] })
+	maps.DeleteFunc(b.Steps, func(id int, _ string) bool {
+		return !ofEach && !slices.ContainsFunc(a.valuesAt(id, b.Side()), func(f probes.Field) bool { return b.Log.Fields[f.Name] })
 	})
 	return nil
 }
@@ -119,9 +97,9 @@ func (a *Agent) valuesAt(id, side int) []probes.Field {
 
 // logCall makes the notes that breakpoints want of an event. The journal calls it with each one.
 func (a *Agent) logCall(e journal.Event) {
-	t := &a.points
-	if t.armedLogs.Load() == 0 {
-		clear(t.entries)
+	entries := a.logEntries
+	if !a.points.Logs() {
+		clear(entries)
 		return
 	}
 	if e.Pod == nil || e.Step == 0 || e.Kind != agentpb.Kind_ENTER && e.Kind != agentpb.Kind_EXIT {
@@ -129,18 +107,18 @@ func (a *Agent) logCall(e journal.Event) {
 	}
 	values := allFields(&e)
 	call := logCall{e.Pod, e.Span}
-	if entry, kept := t.entries[call]; kept && e.Kind == agentpb.Kind_EXIT {
+	if entry, kept := entries[call]; kept && e.Kind == agentpb.Kind_EXIT {
 		values = append(entry, values...)
-		delete(t.entries, call)
+		delete(entries, call)
 	}
-	for _, b := range t.list() {
+	for _, b := range a.points.List() {
 		switch {
-		case b.log == nil || !b.steps[int(e.Step)-1] || !e.Pod.Is(b.pods) || b.client.Err() != nil:
-		case e.Kind == agentpb.Kind_ENTER && b.side() == exit:
-			if len(t.entries) < maxLogCalls {
-				t.entries[call] = slices.Clone(values)
+		case b.Log == nil || !b.IsAtStep(int(e.Step)-1) || !e.Pod.Is(b.Pods) || b.Client.Err() != nil:
+		case e.Kind == agentpb.Kind_ENTER && b.Side() == exit:
+			if len(entries) < maxLogCalls {
+				entries[call] = slices.Clone(values)
 			}
-		case b.wants(&e) && b.log.filter.Match(a.shownEvent(&e, values)):
+		case wantsLog(b, &e) && b.Log.Filter.Match(a.shownEvent(&e, values)):
 			a.logFor(b, &e, values)
 		}
 	}
@@ -154,14 +132,14 @@ func allFields(e *journal.Event) fieldBytes {
 	return append(encoded(e.Fields), e.Wire...)
 }
 
-// wants reports whether an event is of the side, the outcome and the duration that the breakpoint is for.
-func (b *breakpoint) wants(e *journal.Event) bool {
+// wantsLog reports whether an event is of the side, the outcome and the duration that the breakpoint is for.
+func wantsLog(b *breakpoints.Breakpoint, e *journal.Event) bool {
 	side := enter
 	if e.Kind == agentpb.Kind_EXIT {
 		side = exit
 	}
-	slow := b.spec.GetSlowerThan()
-	return side == b.side() && (slow == nil || e.Duration >= int64(slow.AsDuration())) && (b.spec.GetOn() != agentpb.On_ON_ERROR || e.Err != "")
+	slow := b.Spec.GetSlowerThan()
+	return side == b.Side() && (slow == nil || e.Duration >= int64(slow.AsDuration())) && (b.Spec.GetOn() != agentpb.On_ON_ERROR || e.Err != "")
 }
 
 // shownEvent returns the event as a client would see it, with these values.
@@ -176,14 +154,14 @@ func (a *Agent) shownEvent(e *journal.Event, values fieldBytes) *probes.Event {
 }
 
 // logFor puts a note with the values that a breakpoint wants into the story of the event's pod.
-func (a *Agent) logFor(b *breakpoint, e *journal.Event, values fieldBytes) {
-	if !a.points.countWithin(a.points.logRate, b) {
+func (a *Agent) logFor(b *breakpoints.Breakpoint, e *journal.Event, values fieldBytes) {
+	if !a.points.CountWithin(a.logRate, b) {
 		return
 	}
 	note := journal.Event{
 		Kind: agentpb.Kind_NOTE, Wall: e.Wall, Mono: e.Mono, Step: e.Step, Pod: e.Pod, Span: e.Span, Parent: e.Parent, Sync: e.Sync,
 		Role: e.Role, Probe: e.Probe, Err: e.Err, Duration: e.Duration,
-		Fields: b.note(agentpb.NoteLog),
+		Fields: b.Note(agentpb.NoteLog),
 	}
-	a.journal.PutWire(&note, values.Only(b.log.fields))
+	a.journal.PutWire(&note, values.Only(b.Log.Fields))
 }

@@ -69,11 +69,11 @@ func TestLog(t *testing.T) {
 		t.Errorf("logged is\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	for i := range 5 {
-		r.points.remove(uint32(i + 1))
+		r.points.Remove(uint32(i + 1))
 	}
 	_ = r.sync(web, nil)
-	if r.logged("web"); r.points.armedLogs.Load() != 0 || len(r.points.entries) != 0 {
-		t.Errorf("%d logs are armed, and %d entries kept", r.points.armedLogs.Load(), len(r.points.entries))
+	if r.logged("web"); r.points.Logs() || len(r.logEntries) != 0 {
+		t.Errorf("logs are armed: %t, and %d entries kept", r.points.Logs(), len(r.logEntries))
 	}
 }
 
@@ -91,7 +91,7 @@ func TestLogRefused(t *testing.T) {
 			t.Errorf("the answer is %v, want %q", err, want)
 		}
 	}
-	if r.points.armedLogs.Load() != 0 {
+	if r.points.Logs() {
 		t.Error("a log that was refused is armed")
 	}
 }
@@ -127,11 +127,9 @@ func TestLogsAreBounded(t *testing.T) {
 	}
 	r.settle()
 	most := logBurst + int(time.Since(begun).Seconds()*logRate) + 1
-	got := r.points.list()[0]
-	r.points.mu.RLock()
-	defer r.points.mu.RUnlock()
-	if int(got.hits) > most || got.hits+got.missed != calls {
-		t.Errorf("%d calls were logged and %d were not; at most %d may be", got.hits, got.missed, most)
+	got := r.points.Proto(r.points.List()[0])
+	if int(got.Hits) > most || got.Hits+got.Missed != calls {
+		t.Errorf("%d calls were logged and %d were not; at most %d may be", got.Hits, got.Missed, most)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -85,19 +86,18 @@ func (p *Probe) Stops(step string) (out Stops) {
 		return out
 	}
 	reach := s.reach(p.index)
-	t := &a.points
-	t.mu.RLock()
-	defer t.mu.RUnlock()
-	pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(t.all)-int(t.armedSnapshots.Load()+t.armedLogs.Load()) // more is armed than breakpoints and holds at lines
 	sides := [2]bool{}
-	for side := range sides {
-		sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds(side)
-	}
-	for _, b := range t.all {
-		if side := b.side(); !b.passes() && b.steps[s.ID] && (reach.holds(side) || b.fails() && reach.fails()) {
-			sides[side], out.Every = true, true
+	a.points.Stopping(func(all []*breakpoints.Breakpoint) {
+		pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(all) // more is armed than breakpoints and holds at lines
+		for side := range sides {
+			sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds(side)
 		}
-	}
+		for _, b := range all {
+			if side := b.Side(); b.IsAtStep(s.ID) && (reach.holds(side) || b.Fails() && reach.fails()) {
+				sides[side], out.Every = true, true
+			}
+		}
+	})
 	out.Enter, out.Exit = sides[enter], sides[exit]
 	return out
 }

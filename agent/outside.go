@@ -181,8 +181,8 @@ func (p *Probe) OnDebug(d *Debugger) { p.debugger.Store(d) }
 // Places returns the addresses of the places in the code at which breakpoints hold. Breakpoints at steps have none.
 func (p *Probe) Places() map[uint64]bool {
 	out := map[uint64]bool{}
-	for _, b := range p.agent.points.list() {
-		for _, f := range b.found {
+	for _, b := range p.agent.points.List() {
+		for _, f := range b.Places {
 			out[f.Address] = true
 		}
 	}

@@ -261,12 +261,12 @@ func TestOutsideArmed(t *testing.T) {
 		}
 		return b.Id
 	}
-	r.points.remove(add())
+	r.points.Remove(add())
 	if want := []bool{true, false}; !slices.Equal(seen, want) {
 		t.Errorf("the probe sees %v, want %v", seen, want)
 	}
 	forget()
-	r.points.remove(add())
+	r.points.Remove(add())
 	if len(seen) != 2 {
 		t.Errorf("it is called after it was left out: %v", seen)
 	}
@@ -299,7 +299,7 @@ func TestOutsideStopping(t *testing.T) {
 	want("with a wish and a fault", "cri.RunPodSandbox", "cri.StopContainer", "cri.PullImage")
 	r.disarm(p, w)
 	want("with a fault", "cri.PullImage")
-	r.points.clear()
+	r.points.Clear()
 	want("at last")
 }
 

@@ -114,18 +114,18 @@ func (s *service) AddBreakpoint(ctx context.Context, req *agentpb.AddBreakpointR
 
 func (s *service) ListBreakpoints(context.Context, *agentpb.ListBreakpointsRequest) (*agentpb.ListBreakpointsResponse, error) {
 	out := &agentpb.ListBreakpointsResponse{}
-	for _, b := range s.agent.points.list() {
-		out.Breakpoints = append(out.Breakpoints, s.agent.pointProto(b))
+	for _, b := range s.agent.points.List() {
+		out.Breakpoints = append(out.Breakpoints, s.agent.points.Proto(b))
 	}
 	return out, nil
 }
 
 func (s *service) RemoveBreakpoint(_ context.Context, req *agentpb.RemoveBreakpointRequest) (*agentpb.Breakpoint, error) {
-	b := s.agent.points.remove(req.GetId())
+	b := s.agent.points.Remove(req.GetId())
 	if b == nil {
 		return nil, notFound(agentpb.Problem_BREAKPOINT_NOT_FOUND, args{"breakpoint": itoa(req.GetId())})
 	}
-	return s.agent.pointProto(b), nil
+	return s.agent.points.Proto(b), nil
 }
 
 func (s *service) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.HoldInfo, error) {

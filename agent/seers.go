@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/probes"
 )
 
@@ -123,18 +124,18 @@ func (a *Agent) SetAbilities(all []probes.Abilities) {
 }
 
 // whyNotAt returns why the breakpoint cannot act at a step with the present kubelet; nil: it can.
-func (a *Agent) whyNotAt(s *stepInfo, b *breakpoint) *agentpb.Problem {
-	side, fails := b.side(), b.fails()
+func (a *Agent) whyNotAt(s *stepInfo, b *breakpoints.Breakpoint) *agentpb.Problem {
+	side, fails := b.Side(), b.Fails()
 	switch {
 	case !a.sees(s) && s.hold[side] != probes.HoldNo:
 		return a.whyNotSeen(s)
-	case !b.passes() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
+	case !b.Passes() && !a.canHold(s, side) && !(fails && s.failsUnheld()):
 		return a.whyNoHold(s, side)
 	case !a.sees(s):
 		return a.whyNotSeen(s)
 	case fails && !a.canFail(s):
 		return a.whyNoFail(s)
-	case b.snaps() && s.Symbol == "":
+	case b.Snaps() && s.Symbol == "":
 		return problem(agentpb.Problem_NO_STACK, nil)
 	}
 	return nil
@@ -143,14 +144,14 @@ func (a *Agent) whyNotAt(s *stepInfo, b *breakpoint) *agentpb.Problem {
 // noteIdle notes which breakpoints act nowhere any more: the kubelet is another one than when they were added. The caller
 // holds renewing.
 func (a *Agent) noteIdle() {
-	for _, b := range a.points.list() {
-		was := b.idle
-		b.idle = len(b.steps) > 0
-		for id := range b.steps {
-			b.idle = b.idle && a.whyNotAt(&a.steps[id], b) != nil
+	for _, b := range a.points.List() {
+		was := b.Idle
+		b.Idle = len(b.Steps) > 0
+		for id := range b.Steps {
+			b.Idle = b.Idle && a.whyNotAt(&a.steps[id], b) != nil
 		}
-		if b.idle && !was {
-			a.Note(fmt.Sprintf("breakpoint %d, at %s, acts nowhere in this kubelet, %s; podstep steps --agent has the reasons", b.id, b.spec.GetStep(), a.Kubelet()))
+		if b.Idle && !was {
+			a.Note(fmt.Sprintf("breakpoint %d, at %s, acts nowhere in this kubelet, %s; podstep steps --agent has the reasons", b.ID, b.Spec.GetStep(), a.Kubelet()))
 		}
 	}
 }

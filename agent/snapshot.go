@@ -1,11 +1,8 @@
 package agent
 
 import (
-	"sync/atomic"
-
-	"golang.org/x/time/rate"
-
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/breakpoints"
 	"github.com/podstep/podstep/agent/callsite"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/wire"
@@ -15,75 +12,19 @@ import (
 // snapshotRate and snapshotBurst bound the stacks that an agent keeps in a second, whoever asks for them.
 const snapshotRate, snapshotBurst = 5, 20
 
-// snapshots is what the table of the breakpoints knows of those that keep a stack.
-type snapshots struct {
-	armedSnapshots atomic.Int32
-	rate           *rate.Limiter
-}
-
-// wanted reports whether a breakpoint wants stacks.
-func (t *snapshots) wanted() bool { return t.armedSnapshots.Load() > 0 }
-
-func (b *breakpoint) snaps() bool {
-	_, snaps := b.spec.GetAction().(*agentpb.AddBreakpointRequest_Snapshot)
-	return snaps
-}
-
-// passes reports whether the breakpoint acts on calls that go on. The probes, which prepare for stops, do not hear of it.
-func (b *breakpoint) passes() bool { return b.snaps() || b.log != nil && b.spec.GetAt() == "" }
-
-// note returns the fields of a note of the breakpoint: which kind of note it is, the breakpoint's number, and more.
-func (b *breakpoint) note(kind string, more ...field) []field {
-	return append([]field{text("note", kind), number("breakpoint", int64(b.id))}, more...)
-}
-
-// arm adds n to the number of breakpoints of the same kind. The caller holds mu.
-func (t *breakpoints) arm(b *breakpoint, n int32) {
-	switch {
-	case b.snaps():
-		t.armedSnapshots.Add(n)
-	case b.passes():
-		t.armedLogs.Add(n)
-	default:
-		t.armed(n)
-	}
-}
-
 // snap keeps the stack of a call in its pod's story, if a breakpoint wants it here.
 func (a *Agent) snap(at crossing) {
-	t := &a.points
-	if !t.wanted() {
+	if !a.points.Snaps() {
 		return
 	}
-	b := t.first(func(b *breakpoint) bool { return b.snaps() && b.steps[at.span.step.ID] && b.applies(a, at) })
-	if b == nil {
-		return
-	}
-	if !t.countWithin(t.rate, b) {
+	b := a.points.First(func(b *breakpoints.Breakpoint) bool {
+		return b.Snaps() && b.IsAtStep(at.span.step.ID) && a.applies(b, at)
+	})
+	if b == nil || !a.points.CountWithin(a.snapshotRate, b) {
 		return
 	}
 	a.putEnter(at.span, at.part)
-	a.put(at.span, at.part, 0, journal.Event{Kind: agentpb.Kind_NOTE, Err: at.err, Fields: b.note(agentpb.NoteSnapshot, wire.EncodeStack(at.span.stack()))})
-}
-
-// countWithin counts a hit of a breakpoint that stops nobody, and reports whether it acts: not more often than the rate allows.
-func (t *breakpoints) countWithin(most *rate.Limiter, b *breakpoint) bool {
-	if !t.isWithin(most, b) {
-		return false
-	}
-	acts, there := t.count(b)
-	return acts && there
-}
-
-// isWithin reports whether a breakpoint may act now, by the rate. It counts the times that it may not.
-func (t *breakpoints) isWithin(most *rate.Limiter, b *breakpoint) bool {
-	if most.Allow() {
-		return true
-	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	b.missed++
-	return false
+	a.put(at.span, at.part, 0, journal.Event{Kind: agentpb.Kind_NOTE, Err: at.err, Fields: b.Note(agentpb.NoteSnapshot, wire.EncodeStack(at.span.stack()))})
 }
 
 // snapMany is snap for a call that is about several pods.

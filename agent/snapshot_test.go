@@ -66,8 +66,8 @@ func TestSnapshot(t *testing.T) {
 	if r.kinds(p, agentpb.Kind_HOLD) != 0 {
 		t.Error("somebody was held")
 	}
-	r.points.remove(b.Id)
-	if r.points.remove(2); r.points.wanted() {
+	r.points.Remove(b.Id)
+	if r.points.Remove(2); r.points.Snaps() {
 		t.Error("a stack is wanted without a breakpoint")
 	}
 }
@@ -134,7 +134,7 @@ func oneSnapshot(r *rig) []*agentpb.Event {
 // BenchmarkSnapshot is what a stack costs the goroutine that it is of.
 func BenchmarkSnapshot(b *testing.B) {
 	a := benchAgent(b)
-	a.points.rate.SetLimit(rate.Inf)
+	a.snapshotRate.SetLimit(rate.Inf)
 	spec := &agentpb.AddBreakpointRequest{Step: "sync.pod", On: agentpb.On_ON_EXIT, Action: snapshot}
 	if _, err := a.addBreakpoint(b.Context(), spec, b.Context(), server.Asker{}); err != nil {
 		b.Fatal(err)

@@ -255,8 +255,8 @@ func TestManyPodsHeld(t *testing.T) {
 	if err := r.arm(r.pods.Object(b), w); err != nil {
 		t.Fatal(err)
 	}
-	for _, bp := range r.points.list() {
-		r.points.remove(bp.id)
+	for _, bp := range r.points.List() {
+		r.points.Remove(bp.ID)
 	}
 	r.calls.Go(func() { _ = r.loop("loop.add", []any{[]*v1.Pod{a, b}}, nil) })
 	if h := r.held(b).proto(); at(h) != "loop.add exit, node" || h.Pod.Name != "b" {

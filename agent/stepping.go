@@ -190,7 +190,7 @@ func (a *Agent) stopInside(s *span, goroutine uintptr, at Found) {
 			return
 		}
 	}
-	a.points.stopInside(a, s, ps, at)
+	a.stopAtPlace(s, ps, at)
 }
 
 // pipeline is the order in which news of a pod passes through goroutines. A person who steps on one of them follows the

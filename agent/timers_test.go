@@ -95,7 +95,7 @@ func TestTimers(t *testing.T) {
 			if h.EndsBy != by || c.want != "" && h.Ends.AsDuration() >= h.Budget.Left.AsDuration() {
 				t.Errorf("the agent lets go in %v by %s", h.Ends.AsDuration(), h.EndsBy)
 			}
-			r.points.clear()
+			r.points.Clear()
 			r.releaseAll("continue")
 			<-done
 		})
