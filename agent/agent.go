@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/breakpoints"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/values"
@@ -92,7 +93,7 @@ type Agent struct {
 	journal  *journal.Journal
 	verdicts *journal.Verdicts
 	points   *breakpoints.Table
-	holds    holdTable
+	holds    *holding.Table[crossing]
 	locking  *locking // nil: people have read the locks of this kubelet
 	// snapshotRate and logRate bound how often breakpoints act that keep stacks, or log.
 	snapshotRate, logRate *rate.Limiter
@@ -152,7 +153,9 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 		return nil, fmt.Errorf("an agent has 1 to %d probes, and is to have %d", maxProbes, n)
 	}
 	a := &Agent{opts: opts, started: time.Now(), closed: make(chan struct{}), listing: make(chan struct{}, 1), byName: map[string]int{}}
-	a.points = breakpoints.NewTable(a.holds.arm, func() uint64 { return a.journal.Last() })
+	last := func() uint64 { return a.journal.Last() }
+	a.holds = holding.NewTable[crossing](a.limits().holds, a.closed, last)
+	a.points = breakpoints.NewTable(a.holds.Arm, last)
 	a.snapshotRate, a.logRate = rate.NewLimiter(snapshotRate, snapshotBurst), rate.NewLimiter(logRate, logBurst)
 	a.logEntries = map[logCall]fieldBytes{}
 	a.SetKubelet(opts.KubeletVersion)
@@ -176,9 +179,8 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)
 	a.pods.Init()
-	a.holds.init()
 	a.verdicts = journal.NewVerdicts(a.info(), c)
-	a.pods.Added = func(p *pod) { p.State.journal.Pod = &p.Pod }
+	a.pods.Added = func(p *pod) { p.State.journal.Pod, p.State.holding.Pod = &p.Pod, &p.Pod }
 	a.pods.Forgotten = func(p *pod) { a.verdicts.Forget(&p.State.journal) }
 	a.journal = journal.Start(journal.Options{
 		QueueEvents: opts.QueueEvents, RecorderBytes: opts.RecorderBytes, Clock: a.now, Verdicts: a.verdicts,

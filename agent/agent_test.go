@@ -430,7 +430,7 @@ func (r *rig) held(p *v1.Pod) *hold {
 	w := r.watcher(&agentpb.WatchRequest{})
 	defer w.Close()
 	for {
-		if h, _ := r.holds.list(r.Agent, r.pods.UID(string(p.UID))); len(h) > 0 {
+		if h, _ := r.holds.List(&r.pods.UID(string(p.UID)).State.holding); len(h) > 0 {
 			return h[0]
 		}
 		r.next(w)
@@ -496,7 +496,7 @@ func TestStepMeetsBreakpoint(t *testing.T) {
 	if at(h) != "rt.sync enter" || h.Cause != agentpb.Cause_CAUSE_BREAKPOINT {
 		t.Errorf("the step ended at %s, held for %v", at(h), h.Cause)
 	}
-	if w := r.pods.Object(p).State.pending.Load(); w != nil {
+	if w := r.pods.Object(p).State.holding.Pending(); w != nil {
 		t.Errorf("still armed: %+v", w)
 	}
 	if h := r.step(p, agentpb.StepMode_NEXT_CRI, ""); at(h) != "cri.StartContainer enter" || h.Cause != agentpb.Cause_CAUSE_STEP {
@@ -504,7 +504,7 @@ func TestStepMeetsBreakpoint(t *testing.T) {
 	}
 	r.releaseAll("continue")
 	<-done
-	if n := r.holds.armed.Load(); n != 0 {
+	if n := r.holds.Armed(); n != 0 {
 		t.Errorf("%d holds are armed at the end", n)
 	}
 }
@@ -583,8 +583,8 @@ func TestBudget(t *testing.T) {
 		})
 	}()
 	h := r.held(p)
-	if h.budget == nil || h.budget.timer.name != "grace" {
-		t.Errorf("budget %+v, want the grace period", h.budget)
+	if h.Budget == nil || h.Budget.Timer != "grace" {
+		t.Errorf("budget %+v, want the grace period", h.Budget)
 	}
 	<-done
 }
@@ -604,8 +604,8 @@ func TestFaults(t *testing.T) {
 	if err := start(); err != nil {
 		t.Errorf("the fault did not undo itself: %v", err)
 	}
-	if n := len(r.points.List()); n != 0 || r.holds.armed.Load() != 0 {
-		t.Errorf("%d breakpoints are left, armed %d", n, r.holds.armed.Load())
+	if n := len(r.points.List()); n != 0 || r.holds.Armed() != 0 {
+		t.Errorf("%d breakpoints are left, armed %d", n, r.holds.Armed())
 	}
 }
 
@@ -647,13 +647,13 @@ func TestWaitRunsOut(t *testing.T) {
 	if err == nil {
 		t.Fatal("the hold of an idle pod came about")
 	}
-	if r.holds.armed.Load() != 0 {
+	if r.holds.Armed() != 0 {
 		t.Error("something stays armed")
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := r.svc.Hold(ctx, &agentpb.HoldRequest{Pods: sel(p)}); err == nil || r.holds.armed.Load() != 0 {
-		t.Errorf("a client that is gone: %v, armed %d", err, r.holds.armed.Load())
+	if _, err := r.svc.Hold(ctx, &agentpb.HoldRequest{Pods: sel(p)}); err == nil || r.holds.Armed() != 0 {
+		t.Errorf("a client that is gone: %v, armed %d", err, r.holds.Armed())
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/breakpoints"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/values"
@@ -36,7 +37,7 @@ func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRe
 	b.Client, b.By, b.Spec.Message = client, by, by.Message
 	out, err := a.points.Add(b)
 	if err == nil {
-		a.holds.announce()
+		a.holds.Announce()
 	}
 	return out, err
 }
@@ -85,9 +86,9 @@ func (s *stepInfo) failsUnheld() bool { return s.Stage == stageCRI }
 // which the step is to fail, or nil.
 func (a *Agent) stopByBreakpoint(at crossing, may bool) (acted bool, fault error) {
 	s, ps := at.span, at.part
-	room := may && a.holds.reserve(a.limits())
+	room := may && a.holds.Reserve()
 	if room {
-		defer a.holds.free()
+		defer a.holds.Free()
 	}
 	b := a.points.Hit(func(b *breakpoints.Breakpoint) bool {
 		return !b.Passes() && b.IsAtStep(s.step.ID) && (room && !b.Fails() || b.Fails() && s.mayFail()) && a.applies(b, at)
@@ -111,15 +112,22 @@ func (a *Agent) stopByBreakpoint(at crossing, may bool) (acted bool, fault error
 		a.faults.delays.Add(1)
 		delay := append([]field{text("why", whyOf(b).String()), wire.Duration("delay", d)}, b.By.Fields()...)
 		a.put(s, ps, 0, journal.Event{Kind: agentpb.Kind_FAULT, Fields: delay})
-		a.hold(at, terms{cause{agentpb.Cause_CAUSE_DELAY, b.ID}, d, b.Client, b.By, nil}, nil)
+		a.hold(at, termsOf(b, holding.Cause{Cause: agentpb.Cause_CAUSE_DELAY, Breakpoint: b.ID}, d), nil)
 	default:
-		a.hold(at, terms{whyOf(b), b.Spec.GetHold().GetLease().AsDuration(), b.Client, b.By, nil}, a.endStep(ps.pod))
+		a.hold(at, termsOf(b, whyOf(b), b.Spec.GetHold().GetLease().AsDuration()), a.holds.EndStep(&ps.pod.State.holding))
 	}
 	return true, nil
 }
 
 // whyOf returns the cause of a breakpoint's holds.
-func whyOf(b *breakpoints.Breakpoint) cause { return cause{agentpb.Cause_CAUSE_BREAKPOINT, b.ID} }
+func whyOf(b *breakpoints.Breakpoint) holding.Cause {
+	return holding.Cause{Cause: agentpb.Cause_CAUSE_BREAKPOINT, Breakpoint: b.ID}
+}
+
+// termsOf returns the terms on which a breakpoint holds a pod.
+func termsOf(b *breakpoints.Breakpoint, why holding.Cause, lease time.Duration) holding.Terms {
+	return holding.Terms{Why: why, Lease: lease, Client: b.Client, Asked: b.By}
+}
 
 // stageCRI is the stage of the calls to the runtime.
 const stageCRI = "cri"
@@ -155,5 +163,5 @@ func (a *Agent) missBreakpoint(s *span, ps *podSpan, suits func(*breakpoints.Bre
 func (a *Agent) applies(b *breakpoints.Breakpoint, at crossing) bool {
 	p := at.part.pod
 	return b.Applies(breakpoints.Crossing{Pod: &p.Pod, Side: at.side, Began: a.started.Add(time.Duration(at.span.start)), Err: at.err}) &&
-		(b.Snaps() || b.Log != nil || checkForce(p, b.Spec.GetForce()) == nil)
+		(b.Snaps() || b.Log != nil || p.State.holding.Check(b.Spec.GetForce()) == nil)
 }

@@ -75,7 +75,7 @@ func TestWhileConnected(t *testing.T) {
 	if left := r.points.List(); len(left) != 1 || left[0].Spec.GetWhileConnected() {
 		t.Errorf("breakpoints left: %v, want the one that was to stay", left)
 	}
-	if len(r.holds.forPod(r.pods.Object(q))) != 1 {
+	if len(r.holds.Of(&r.pods.Object(q).State.holding)) != 1 {
 		t.Error("a hold that was to stay is gone with its client")
 	}
 	for _, e := range r.events("web") {

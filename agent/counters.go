@@ -3,7 +3,6 @@ package agent
 import (
 	"time"
 
-	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/story/life"
 )
@@ -37,22 +36,8 @@ func (a *Agent) PodsByState() map[string]int {
 // Counters returns what the agent has done so far.
 func (a *Agent) Counters() Counters {
 	out := Counters{Fails: a.faults.fails.Load(), Delays: a.faults.delays.Load()}
-	a.holds.count(&out)
+	n := a.holds.Counts()
+	out.Holds, out.HoldsNow, out.Held = n.Begun, n.Now, n.Held
 	out.Events, out.Lost = a.journal.Counts()
 	return out
-}
-
-// delays reports whether the hold is an injected delay.
-func (h *hold) delays() bool { return h.why.Cause == agentpb.Cause_CAUSE_DELAY }
-
-func (t *holdTable) count(out *Counters) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	out.Holds, out.Held = t.begun, t.held
-	for _, h := range t.all {
-		if h.begun && !h.delays() {
-			out.HoldsNow++
-			out.Held += time.Since(h.since)
-		}
-	}
 }

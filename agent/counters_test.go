@@ -35,7 +35,7 @@ func TestCounters(t *testing.T) {
 	if during.Holds != 1 || during.HoldsNow != 1 || during.Held <= 0 || during.Fails != 1 || during.Delays != 1 || during.Events == 0 {
 		t.Errorf("while a pod is held: %+v", during)
 	}
-	h.release(agentpb.ReleaseContinue)
+	h.Release(agentpb.ReleaseContinue)
 	<-done
 	if after := r.Counters(); after.Holds != 1 || after.HoldsNow != 0 || after.Held < during.Held {
 		t.Errorf("then: %+v", after)

@@ -344,7 +344,7 @@ func (a *Agent) follow(s *span, p *pod) {
 	case probes.RoleUpdate:
 		p.State.updates.Add(1)
 		if wire.Lookup(s.fields(), fieldWaitsKill).Flag() {
-			a.releasePod(p, agentpb.ReleasePodKilled)
+			a.holds.Forbid(&p.State.holding, agentpb.ReleasePodKilled)
 		}
 	case probes.RoleShutdown:
 		a.releaseAll(agentpb.ReleaseNodeShutdown)
@@ -365,6 +365,6 @@ func (a *Agent) unfollow(s *span, p *pod) {
 		a.endRetry(s, p)
 	case probes.RoleWorker:
 		a.endRetry(s, p)
-		a.dropPending(p, agentpb.ReleaseWorkerEnded)
+		a.holds.Drop(&p.State.holding, agentpb.ReleaseWorkerEnded)
 	}
 }

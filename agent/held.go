@@ -30,11 +30,11 @@ func (a *Agent) newHeldQuery(which *agentpb.PodSelector, step string, uid *uint3
 
 // meansHold reports whether the query means a hold.
 func (q *heldQuery) meansHold(h *hold) bool {
-	return q.meansAsked(h.pod, h.asked) && (q.steps == nil || q.steps[h.span.step.ID])
+	return q.meansAsked(h.Pod.Pod, h.Asked) && (q.steps == nil || q.steps[h.Step.ID])
 }
 
 // meansAsked is meansHold for what is at no step yet.
-func (q *heldQuery) meansAsked(p *pod, by server.Asker) bool {
+func (q *heldQuery) meansAsked(p *pods.Pod, by server.Asker) bool {
 	return (q.pods == nil || p.Is(q.pods)) && (q.uid == nil || by.IsUser(*q.uid, q.user))
 }
 
@@ -43,15 +43,15 @@ func (q *heldQuery) meansAsked(p *pod, by server.Asker) bool {
 func (a *Agent) releaseHeld(q heldQuery, reason string, by server.Peer) []*hold {
 	if q.steps == nil {
 		for _, p := range a.pods.All() {
-			if w := p.State.pending.Load(); w != nil && q.meansAsked(p, w.asked) {
-				a.dropPending(p, reason)
+			if w := p.State.holding.Pending(); w != nil && q.meansAsked(&p.Pod, w.Asked) {
+				a.holds.Drop(&p.State.holding, reason)
 			}
 		}
 	}
 	var out []*hold
-	for _, h := range a.holds.forPod(nil) {
+	for _, h := range a.holds.Of(nil) {
 		if q.meansHold(h) {
-			h.releaseBy(reason, by)
+			h.ReleaseBy(reason, by)
 			out = append(out, h)
 		}
 	}

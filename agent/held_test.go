@@ -73,7 +73,7 @@ func TestContinueSome(t *testing.T) {
 			for p, done := range gone {
 				if slices.Contains(c.want, p.Name) {
 					<-done
-				} else if len(r.holds.forPod(r.pods.UID(string(p.UID)))) == 0 {
+				} else if len(r.holds.Of(&r.pods.UID(string(p.UID)).State.holding)) == 0 {
 					t.Errorf("%s is not held any more", p.Name)
 				}
 			}
@@ -100,13 +100,13 @@ func TestContinueSomePending(t *testing.T) {
 		_, err := client.Hold(t.Context(), &agentpb.HoldRequest{Pods: sel(p)})
 		ended <- err
 	}()
-	for r.pods.Object(p).State.pending.Load() == nil {
+	for r.pods.Object(p).State.holding.Pending() == nil {
 		runtime.Gosched()
 	}
 	me, other := uint32(os.Getuid()), uint32(os.Getuid()+1)
 	for _, req := range []*agentpb.ContinueRequest{{Uid: &other}, {Step: "cri.*"}, {Pods: &agentpb.PodSelector{Name: "db"}}} {
 		req.All = true
-		if _, err := client.Continue(t.Context(), req); err != nil || r.pods.Object(p).State.pending.Load() == nil {
+		if _, err := client.Continue(t.Context(), req); err != nil || r.pods.Object(p).State.holding.Pending() == nil {
 			t.Errorf("%v took the hold back, %v", req, err)
 		}
 	}

@@ -101,11 +101,6 @@ func unlessZero(d *durationpb.Duration) *durationpb.Duration {
 	return d
 }
 
-// tooMany returns the error of a hold for which there is no room.
-func (a *Agent) tooMany() error {
-	return reason.Failed(codes.ResourceExhausted, problem(agentpb.Problem_TOO_MANY_HELD, args{"count": itoa(uint32(a.limits().holds))}))
-}
-
 // mayAct returns an error if the agent is read-only. Holds, steps and breakpoints ask it first.
 func (a *Agent) mayAct() error {
 	if a.opts.ReadOnly {

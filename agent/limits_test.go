@@ -59,8 +59,8 @@ func TestLimits(t *testing.T) {
 			t.Errorf("%s of less than nothing: %v", what, err)
 		}
 	}
-	if n := len(r.points.List()); n != 0 || r.holds.armed.Load() != 0 {
-		t.Errorf("%d breakpoints are there, %d armed", n, r.holds.armed.Load())
+	if n := len(r.points.List()); n != 0 || r.holds.Armed() != 0 {
+		t.Errorf("%d breakpoints are there, %d armed", n, r.holds.Armed())
 	}
 	info, err := r.svc.Info(t.Context(), &agentpb.InfoRequest{})
 	if err != nil || info.Limits.Lease.AsDuration() != time.Hour || info.Limits.Holds != 16 {
@@ -102,9 +102,17 @@ func TestHoldsAtOnce(t *testing.T) {
 	r.points.Clear()
 	r.releaseAll("continue")
 	running.Wait()
-	if n := r.holds.taken.Load(); n != 0 {
-		t.Errorf("%d holds are still counted", n)
+	if n := r.reserveAll(); n != r.limits().holds {
+		t.Errorf("there is room for %d holds, want %d", n, r.limits().holds)
 	}
+}
+
+// reserveAll reserves room for holds until there is no more, and returns for how many it was.
+func (r *rig) reserveAll() (n int32) {
+	for r.holds.Reserve() {
+		n++
+	}
+	return n
 }
 
 // TestReadOnly: a read-only agent does nothing to a pod, whoever asks.
@@ -152,7 +160,7 @@ func TestDiffers(t *testing.T) {
 	_ = r.sync(p, func() error { return r.call("rt.sync", []any{p}, nil, compute) }) // would hang if it were held
 	done := make(chan struct{})
 	go func() { defer close(done); _ = r.sync(p, compute) }()
-	r.held(p).release("continue")
+	r.held(p).Release("continue")
 	<-done
 }
 
@@ -176,7 +184,7 @@ func TestWhoAsked(t *testing.T) {
 		defer close(done)
 		_ = r.sync(p, func() error { return r.call("cri.StartContainer", []any{"c"}, nil, nil) })
 	}()
-	if h := r.held(p).proto(); fmt.Sprint(h.Peer.GetUid(), " ", h.Peer.GetPid()) != self {
+	if h := r.held(p).Proto(); fmt.Sprint(h.Peer.GetUid(), " ", h.Peer.GetPid()) != self {
 		t.Errorf("the hold is of %v", h.Peer)
 	}
 	if _, err := client.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(p)}); err != nil {

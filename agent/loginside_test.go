@@ -45,7 +45,7 @@ func TestLogInside(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.holds.armed.Load() == 0 || !r.probes[0].Places()[at.Address] {
+	if r.holds.Armed() == 0 || !r.probes[0].Places()[at.Address] {
 		t.Error("the probes do not hear of the place")
 	}
 	for name, goroutine := range map[string]uint64{"web": 7, "db": 8} {
@@ -74,7 +74,7 @@ func TestLogInside(t *testing.T) {
 	for i := range 4 {
 		r.points.Remove(uint32(i + 1))
 	}
-	if r.holds.armed.Load() != 0 {
+	if r.holds.Armed() != 0 {
 		t.Error("the probes do not hear that the logs are gone")
 	}
 }

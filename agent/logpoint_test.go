@@ -46,7 +46,7 @@ func TestLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if r.holds.armed.Load() != 0 {
+	if r.holds.Armed() != 0 {
 		t.Error("the probes are told to prepare for stops")
 	}
 	_ = r.sync(web, nil)

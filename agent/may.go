@@ -78,7 +78,7 @@ type Stops struct {
 // then, because nothing announces that a stop is no longer wanted.
 func (p *Probe) Stops(step string) (out Stops) {
 	a := p.agent
-	if a.holds.armed.Load() == 0 {
+	if a.holds.Armed() == 0 {
 		return out
 	}
 	s := a.stepNamed(step)
@@ -88,7 +88,7 @@ func (p *Probe) Stops(step string) (out Stops) {
 	reach := s.reach(p.index)
 	sides := [2]bool{}
 	a.points.Stopping(func(all []*breakpoints.Breakpoint) {
-		pending := int(a.holds.armed.Load()-a.holds.byLine.Load()) > len(all) // more is armed than breakpoints and holds at lines
+		pending := int(a.holds.ArmedAtSteps()) > len(all) // more is armed than breakpoints and holds at lines
 		for side := range sides {
 			sides[side] = pending && s.hold[side] != probes.HoldNo && reach.holds(side)
 		}
@@ -109,7 +109,7 @@ func (p *Probe) Stopping(step string) bool { return p.Stops(step).Enter }
 // Wanted returns the uids of the pods that somebody wants held at their next step.
 func (p *Probe) Wanted() (uids []string) {
 	for _, pod := range p.agent.pods.All() {
-		if w := pod.State.pending.Load(); w != nil && w.inside == 0 {
+		if w := pod.State.holding.Pending(); w != nil && w.Goroutine == 0 {
 			uids = append(uids, pod.UID)
 		}
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	v1 "k8s.io/api/core/v1"
@@ -138,21 +137,11 @@ func (a *Agent) outsideGoroutine(s *span, seen *Seen) {
 }
 
 // Armed reports whether anything is armed that may hold a pod.
-func (p *Probe) Armed() bool { return p.agent.holds.armed.Load() > 0 }
+func (p *Probe) Armed() bool { return p.agent.holds.Armed() > 0 }
 
 // OnArmed makes the agent call f when something is armed, and when nothing is armed any more. forget ends that. The
 // goroutine that arms waits until f returns. When nothing is armed any more, f must not wait for anybody.
-func (p *Probe) OnArmed(f func()) (forget func()) {
-	t, id := &p.agent.holds, &f
-	t.onArmedMu.Lock()
-	defer t.onArmedMu.Unlock()
-	t.onArmed = append(slices.Clip(t.onArmed), id)
-	return func() {
-		t.onArmedMu.Lock()
-		defer t.onArmedMu.Unlock()
-		t.onArmed = slices.DeleteFunc(slices.Clone(t.onArmed), func(o *func()) bool { return o == id })
-	}
-}
+func (p *Probe) OnArmed(f func()) (forget func()) { return p.agent.holds.OnArmed(f) }
 
 // Looker returns what a debugger knows of a held goroutine. The goroutine is given by its number.
 type Looker func(ctx context.Context, goroutine uint64, req *agentpb.LookRequest) (*agentpb.LookResponse, error)

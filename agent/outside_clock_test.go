@@ -66,7 +66,7 @@ func TestStopEnded(t *testing.T) {
 	w.breakAt(w.pod, "cri.StopContainer", agentpb.On_ON_ENTER)
 	passed := make(chan struct{})
 	go func() { defer close(passed); _ = call.Stop(t.Context()) }()
-	w.held(w.pod).release("continue")
+	w.held(w.pod).Release("continue")
 	<-passed
 	call.End(w.at(20), nil, []any{false})
 	w.breakAt(w.pod, "cri.StopContainer", agentpb.On_ON_ENTER)

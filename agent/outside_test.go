@@ -16,6 +16,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -149,6 +150,19 @@ func TestOutsideErrorStands(t *testing.T) {
 	}
 }
 
+// lastReason returns why the pod was last let go.
+func (r *rig) lastReason(pod string) (why string) {
+	r.t.Helper()
+	for _, e := range r.events(pod) {
+		for _, f := range e.Fields {
+			if e.Kind == agentpb.Kind_RELEASE && f.Name == "reason" {
+				why = f.GetText()
+			}
+		}
+	}
+	return why
+}
+
 func TestOutsideHold(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")
@@ -181,12 +195,12 @@ func TestOutsideHold(t *testing.T) {
 	ctx, cancel := context.WithDeadline(t.Context(), time.Now().Add(time.Hour))
 	done := stop(ctx)
 	h := r.held(p)
-	if h.budget == nil || h.budget.timer.name != "caller" {
-		t.Errorf("budget %+v, want the caller's deadline", h.budget)
+	if h.Budget == nil || h.Budget.Timer != "caller" {
+		t.Errorf("budget %+v, want the caller's deadline", h.Budget)
 	}
 	cancel()
-	if err := <-done; err != nil || h.reason != agentpb.ReleaseCallGivenUp {
-		t.Errorf("the caller gave up: error %v, reason %q", err, h.reason)
+	if err, why := <-done, r.lastReason("web"); err != nil || why != agentpb.ReleaseCallGivenUp {
+		t.Errorf("the caller gave up: error %v, reason %q", err, why)
 	}
 
 	// A debugger stops the whole kubelet for the hold. The agent ends the hold before the debugger would.
@@ -195,17 +209,18 @@ func TestOutsideHold(t *testing.T) {
 	ctx, cancel = Standstill(t.Context(), until)
 	done = stop(ctx)
 	h = r.held(p)
-	if !h.node || h.budget == nil || h.budget.timer.name != "debugger" || h.endsBy != "debugger" || !h.ends.Before(until) {
-		t.Errorf("a hold for which all stands still ends by %q at %v, until %v, with budget %+v, the node %v", h.endsBy, h.ends, until, h.budget, h.node)
+	ends, by := h.Ends()
+	if !h.Node || h.Budget == nil || h.Budget.Timer != "debugger" || by != "debugger" || !ends.Before(until) {
+		t.Errorf("a hold for which all stands still ends by %q at %v, until %v, with budget %+v, the node %v", by, ends, until, h.Budget, h.Node)
 	}
-	if err := <-done; err != nil || h.reason != agentpb.ReleaseTimer {
-		t.Errorf("it ended with error %v, reason %q", err, h.reason)
+	if err, why := <-done, r.lastReason("web"); err != nil || why != agentpb.ReleaseTimer {
+		t.Errorf("it ended with error %v, reason %q", err, why)
 	}
 	cancel()
 
 	hold()
 	done = stop(t.Context())
-	r.held(p).release("continue")
+	r.held(p).Release("continue")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}
@@ -235,7 +250,7 @@ func TestOutsideHoldLeavesTime(t *testing.T) {
 		ctx, cancel := context.WithDeadline(t.Context(), now.Add(c.deadline))
 		k.span.caller = ctx
 		b := r.budgetOf(k.span, k.span.only(), now)
-		if got := b.end.Sub(now); got != c.left {
+		if got := b.End.Sub(now); got != c.left {
 			t.Errorf("%s with a deadline of %v may be held for %v, not %v", c.seen.Step, c.deadline, got, c.left)
 		}
 		cancel()
@@ -287,8 +302,8 @@ func TestOutsideStopping(t *testing.T) {
 	want("at first")
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.Known("uid-default-web")
-	w := &pendingHold{place: nextPlace(p), terms: terms{client: context.Background()}}
-	if err := r.arm(p, w); err != nil {
+	w := pendingAt(nextPlace(p), holding.Terms{Client: context.Background()})
+	if err := r.holds.Ask(&p.State.holding, w); err != nil {
 		t.Fatal(err)
 	}
 	want("with a wish", "cri.RunPodSandbox", "cri.StopContainer")
@@ -297,7 +312,7 @@ func TestOutsideStopping(t *testing.T) {
 		t.Fatal(err)
 	}
 	want("with a wish and a fault", "cri.RunPodSandbox", "cri.StopContainer", "cri.PullImage")
-	r.disarm(p, w)
+	r.holds.TakeBack(&p.State.holding, w)
 	want("with a fault", "cri.PullImage")
 	r.points.Clear()
 	want("at last")
@@ -430,7 +445,7 @@ func TestStops(t *testing.T) {
 	want("with a breakpoint", "sync.volumes", Stops{Exit: true, Every: true})
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.Known("uid-default-web")
-	if err := r.arm(p, &pendingHold{place: nextPlace(p), terms: terms{client: context.Background()}}); err != nil {
+	if err := r.holds.Ask(&p.State.holding, pendingAt(nextPlace(p), holding.Terms{Client: context.Background()})); err != nil {
 		t.Fatal(err)
 	}
 	want("with a pending hold", "sync.pod", Stops{Enter: true, Exit: true})
@@ -500,13 +515,13 @@ func TestLines(t *testing.T) {
 	p := r.pods.Known("uid-default-web")
 	held := func() *hold {
 		for {
-			if all := r.holds.forPod(p); len(all) == 1 {
+			if all := r.holds.Of(&p.State.holding); len(all) == 1 {
 				return all[0]
 			}
 			time.Sleep(time.Millisecond)
 		}
 	}
-	if h := held().proto(); h.On != agentpb.Inside || h.Place.GetLine() != 2010 || h.Step != "sync.pod" || h.Breakpoint != b.Id {
+	if h := held().Proto(); h.On != agentpb.Inside || h.Place.GetLine() != 2010 || h.Step != "sync.pod" || h.Breakpoint != b.Id {
 		t.Errorf("it is held as %v", h)
 	}
 	step := func(mode agentpb.StepMode) (*agentpb.HoldInfo, error) {
@@ -524,7 +539,7 @@ func TestLines(t *testing.T) {
 	if got := r.probes[0].Wanted(); len(got) > 0 {
 		t.Errorf("by line %v are wanted at steps", got)
 	}
-	held().release(agentpb.ReleaseContinue)
+	held().Release(agentpb.ReleaseContinue)
 	<-done
 	if len(stepped) != 3 || len(forgotten) != 0 || len(r.probes[0].Places()) != 0 {
 		t.Errorf("stepped %v, forgotten %v, with breakpoints at %v", stepped, forgotten, r.probes[0].Places())

@@ -62,14 +62,16 @@ func (a *Agent) stopAtPlace(s *span, ps *podSpan, at Found) {
 	if b == nil {
 		return
 	}
-	if !a.holds.reserve(a.limits()) {
+	if !a.holds.Reserve() {
 		a.missBreakpoint(s, ps, suits)
 		return
 	}
-	defer a.holds.free()
+	defer a.holds.Free()
 	if acts, there := a.points.Count(b); !acts || !there {
 		return
 	}
 	a.putEnter(s, ps)
-	a.hold(here, terms{whyOf(b), b.Spec.GetHold().GetLease().AsDuration(), b.Client, b.By, at.Frame}, a.endStep(ps.pod))
+	on := termsOf(b, whyOf(b), b.Spec.GetHold().GetLease().AsDuration())
+	on.Inside = at.Frame
+	a.hold(here, on, a.holds.EndStep(&ps.pod.State.holding))
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
 )
@@ -19,12 +20,10 @@ type pod = pods.Entry[podState]
 // goroutines do so at every step.
 type podState struct {
 	journal journal.Pod
-	sync    atomic.Uint32 // turns of its worker so far
-	updates atomic.Uint32 // updates that its worker was sent so far
-	// pending is the hold that a person asked for at one of the pod's next steps, or nil.
-	pending atomic.Pointer[pendingHold]
-	retry   atomic.Pointer[retry]  // what a person asked for, or nil
-	noHold  atomic.Pointer[string] // why it may not be held any more
+	holding holding.Pod[crossing]
+	sync    atomic.Uint32         // turns of its worker so far
+	updates atomic.Uint32         // updates that its worker was sent so far
+	retry   atomic.Pointer[retry] // what a person asked for, or nil
 	// running are the kubelet's timers that run for the pod.
 	running running
 }
@@ -71,26 +70,6 @@ func podNames(pods []*pod) string {
 		names = append(names[:5], "...")
 	}
 	return strings.Join(names, ", ")
-}
-
-// mayNotBeHeld returns why the pod may not be held any more, or "".
-func mayNotBeHeld(p *pod) string {
-	if no := p.State.noHold.Load(); no != nil {
-		return *no
-	}
-	return ""
-}
-
-// checkForce returns an error for a pod that may not be held any more and, without force, for a pod on which the node
-// or the cluster depends.
-func checkForce(p *pod, force bool) error {
-	if no := mayNotBeHeld(p); no != "" {
-		return refused(agentpb.Problem_NOT_HOLDABLE, args{"pod": p.FullName(), "reason": no})
-	}
-	if why := p.Critical(); why != nil && !force {
-		return refusedFor(why, agentpb.Problem_CRITICAL_POD, args{"pod": p.FullName()})
-	}
-	return nil
 }
 
 // gracePeriod returns how long the pod may take to end, by its object: the grace of its deletion if it is deleted, else

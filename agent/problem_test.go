@@ -151,7 +151,7 @@ func TestSeq(t *testing.T) {
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() { _ = r.sync(p, nil) })
-	h := r.held(p).proto()
+	h := r.held(p).Proto()
 	pods, err := r.svc.Pods(t.Context(), &agentpb.PodsRequest{})
 	if err != nil || pods.Seq < h.Seq || len(pods.Pods) != 1 || pods.Pods[0].State != "held" || pods.Pods[0].Seq != h.Seq || pods.Pods[0].Holds[0].Seq != h.Seq {
 		t.Errorf("held at event %d; the pods are %v, %v", h.Seq, pods, err)

@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
 	"github.com/podstep/podstep/agent/story/life"
@@ -98,7 +99,7 @@ func (a *Agent) statesOf(sel *pods.Selector) (out []*agentpb.PodState) {
 
 func (s *service) Stats(ctx context.Context, _ *agentpb.StatsRequest) (*agentpb.StatsResponse, error) {
 	a := s.agent
-	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.forPod(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
+	out := &agentpb.StatsResponse{Holds: int32(len(a.holds.Of(nil))), Pods: int32(len(a.pods.All())), Faults: hook.Faults(), Connections: int32(server.Connections(ctx))}
 	a.journal.AddStats(out)
 	out.Record = a.RecordDir()
 	return out, nil
@@ -133,7 +134,7 @@ func (s *service) Hold(ctx context.Context, req *agentpb.HoldRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	return h.proto(), nil
+	return h.Proto(), nil
 }
 
 func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, error) {
@@ -145,18 +146,18 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	if err := checkForce(p, req.GetForce()); err != nil {
+	if err := p.State.holding.Check(req.GetForce()); err != nil {
 		return nil, err
 	}
-	if held := a.holds.forPod(p); len(held) > 0 {
+	if held := a.holds.Of(&p.State.holding); len(held) > 0 {
 		h := held[0]
-		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": h.on(), "step": h.span.step.Name})
+		return nil, refused(agentpb.Problem_HELD_ALREADY, args{"pod": p.FullName(), "on": h.On(), "step": h.Step.Name})
 	}
 	if why := a.whyNothingHolds(); why != nil {
 		return nil, refusedFor(why, agentpb.Problem_WAIT_ENDED, args{"pod": p.FullName()})
 	}
-	if !a.holds.hasRoom(a.limits()) {
-		return nil, a.tooMany()
+	if !a.holds.HasRoom() {
+		return nil, a.holds.TooMany()
 	}
 	lease, wait, err := a.limits().leaseAndWait(req.GetLease(), req.GetWait())
 	if err != nil {
@@ -166,11 +167,12 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: nextPlace(p), terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_HOLD}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), asked: by}}
-	if err := a.arm(p, w); err != nil {
+	on := holding.Terms{Why: holding.Cause{Cause: agentpb.Cause_CAUSE_HOLD}, Lease: lease, Client: server.Client(ctx, req.GetWhileConnected()), Asked: by}
+	w := pendingAt(nextPlace(p), on)
+	if err := a.holds.Ask(&p.State.holding, w); err != nil {
 		return nil, err
 	}
-	return a.await(ctx, p, w, wait)
+	return a.holds.Await(ctx, &p.State.holding, w, wait)
 }
 
 func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamingServer[agentpb.HoldInfo]) error {
@@ -179,12 +181,12 @@ func (s *service) HoldWhile(req *agentpb.HoldRequest, stream grpc.ServerStreamin
 		return err
 	}
 	// However the stream ends, the pod goes on.
-	defer h.release(agentpb.ReleaseClientGone)
-	if err := stream.Send(h.proto()); err != nil {
+	defer h.Release(agentpb.ReleaseClientGone)
+	if err := stream.Send(h.Proto()); err != nil {
 		return err
 	}
 	select {
-	case <-h.released:
+	case <-h.Released():
 		return nil
 	case <-stream.Context().Done():
 		return status.FromContextError(stream.Context().Err()).Err()
@@ -197,7 +199,7 @@ func (a *Agent) oneHeld(sel *agentpb.PodSelector) (*pod, []*hold, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	held := a.holds.forPod(p)
+	held := a.holds.Of(&p.State.holding)
 	if len(held) == 0 {
 		return nil, nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
 	}
@@ -218,7 +220,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	by, err := server.AskerFrom(ctx, cmp.Or(req.GetMessage(), from.asked.Message))
+	by, err := server.AskerFrom(ctx, cmp.Or(req.GetMessage(), from.Asked.Message))
 	if err != nil {
 		return nil, err
 	}
@@ -226,32 +228,33 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	w := &pendingHold{place: place, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, lease: lease, client: server.Client(ctx, req.GetWhileConnected()), asked: by}}
+	on := holding.Terms{Why: holding.Cause{Cause: agentpb.Cause_CAUSE_STEP}, Lease: lease, Client: server.Client(ctx, req.GetWhileConnected()), Asked: by}
+	w := pendingAt(place, on)
 	if byLine(req.GetMode()) {
-		if w.inside = from.span.goroutine; w.inside == 0 {
+		if w.Goroutine = from.At.span.goroutine; w.Goroutine == 0 {
 			return nil, refused(agentpb.Problem_NO_LINES, nil)
 		}
 	}
-	if err := a.arm(p, w); err != nil {
+	if err := a.holds.Ask(&p.State.holding, w); err != nil {
 		return nil, err
 	}
 	forget := func() {}
-	if w.inside != 0 {
+	if w.Goroutine != 0 {
 		if forget, err = a.stepByLine(ctx, from, req.GetMode()); err != nil {
-			a.disarm(p, w)
+			a.holds.TakeBack(&p.State.holding, w)
 			return nil, err
 		}
 	}
-	from.releaseBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
-	h, err := a.await(ctx, p, w, wait)
+	from.ReleaseBy(agentpb.ReleaseStep, server.PeerFrom(ctx))
+	h, err := a.holds.Await(ctx, &p.State.holding, w, wait)
 	if err != nil {
 		forget()
 		return nil, err
 	}
-	if h.why != w.why { // a breakpoint was nearer
+	if h.Why != w.Why { // a breakpoint was nearer
 		forget()
 	}
-	return h.proto(), nil
+	return h.Proto(), nil
 }
 
 func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*agentpb.ContinueResponse, error) {
@@ -263,10 +266,10 @@ func (s *service) Continue(ctx context.Context, req *agentpb.ContinueRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	armed := a.dropPending(p, agentpb.ReleaseContinue)
-	held := a.holds.forPod(p)
+	armed := a.holds.Drop(&p.State.holding, agentpb.ReleaseContinue)
+	held := a.holds.Of(&p.State.holding)
 	for _, h := range held {
-		h.releaseBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
+		h.ReleaseBy(agentpb.ReleaseContinue, server.PeerFrom(ctx))
 	}
 	if len(held) == 0 && !armed {
 		return nil, refused(agentpb.Problem_NOT_HELD, args{"pod": p.FullName()})
@@ -289,12 +292,12 @@ func (a *Agent) released(ctx context.Context, holds []*hold) (*agentpb.ContinueR
 	out := &agentpb.ContinueResponse{}
 	for _, h := range holds {
 		select {
-		case <-h.ended:
+		case <-h.Ended():
 		case <-ctx.Done():
 			return nil, status.FromContextError(ctx.Err()).Err()
 		}
-		out.Released = append(out.Released, h.proto())
-		out.Seq = max(out.Seq, h.endedSeq)
+		out.Released = append(out.Released, h.Proto())
+		out.Seq = max(out.Seq, h.EndedSeq())
 	}
 	return out, nil
 }
@@ -304,11 +307,11 @@ func (s *service) ListHolds(_ context.Context, req *agentpb.ListHoldsRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	held, seq := s.agent.holds.list(s.agent, nil)
+	held, seq := s.agent.holds.List(nil)
 	out := &agentpb.ListHoldsResponse{Seq: seq}
 	for _, h := range held {
 		if q.meansHold(h) {
-			out.Holds = append(out.Holds, h.proto())
+			out.Holds = append(out.Holds, h.Proto())
 		}
 	}
 	return out, nil
@@ -320,7 +323,7 @@ func (s *service) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.
 	if err != nil {
 		return nil, err
 	}
-	at := held[0].span
+	at := held[0].At.span
 	d := a.probes[at.probe].debugger.Load()
 	if d == nil || at.goroutine == 0 {
 		return nil, refused(agentpb.Problem_NO_DEBUGGER, args{"pod": p.FullName()})
@@ -329,7 +332,7 @@ func (s *service) Look(ctx context.Context, req *agentpb.LookRequest) (*agentpb.
 	if err != nil {
 		return nil, refused(agentpb.Problem_LOOK_FAILED, args{"error": err.Error()})
 	}
-	out.Pod, out.Step = held[0].proto().Pod, at.step.Name
+	out.Pod, out.Step = held[0].Proto().Pod, at.step.Name
 	return out, nil
 }
 

@@ -58,9 +58,9 @@ func (s *service) Retry(ctx context.Context, req *agentpb.RetryRequest) (*agentp
 	if do == nil {
 		return nil, refused(agentpb.Problem_NO_RETRY, nil)
 	}
-	if held := a.holds.forPod(p); len(held) > 0 {
+	if held := a.holds.Of(&p.State.holding); len(held) > 0 {
 		h := held[0]
-		return nil, refused(agentpb.Problem_RETRY_HELD, args{"pod": p.FullName(), "on": h.on(), "step": h.span.step.Name})
+		return nil, refused(agentpb.Problem_RETRY_HELD, args{"pod": p.FullName(), "on": h.On(), "step": h.Step.Name})
 	}
 	_, wait, err := a.limits().leaseAndWait(nil, req.GetWait())
 	if err != nil {

@@ -258,7 +258,7 @@ func TestRetryRefused(t *testing.T) {
 	})
 	h := r.held(web)
 	check("held", agentpb.Problem_RETRY_HELD, "")
-	h.release("test")
+	h.Release("test")
 	r.syncNow.Store(nil)
 	check("beside the kubelet", agentpb.Problem_NO_RETRY, "")
 	r.opts.ReadOnly = true

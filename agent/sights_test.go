@@ -203,10 +203,10 @@ func TestSameCallIsHeldOnce(t *testing.T) {
 	inner, done := w.stop(w.out, "c1", 12, nil), make(chan error, 1)
 	go func() { done <- inner.Stop(t.Context()) }()
 	h := w.held(w.pod)
-	if h.span.parent == nil || h.part.id != outer.span.one.id {
+	if h.At.span.parent == nil || h.At.part.id != outer.span.one.id {
 		t.Error("it is held as a call of its own")
 	}
-	h.release("continue")
+	h.Release("continue")
 	if err := <-done; err != nil {
 		t.Error(err)
 	}

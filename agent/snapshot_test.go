@@ -42,7 +42,7 @@ func TestSnapshot(t *testing.T) {
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "loop.add", Action: snapshot}); err != nil {
 		t.Errorf("at a step where nobody is held: %v", err)
 	}
-	if r.holds.armed.Load() != 0 {
+	if r.holds.Armed() != 0 {
 		t.Error("the probes are told to prepare for stops")
 	}
 	_ = r.sync(p, func() error {

@@ -9,6 +9,7 @@ import (
 	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/probes"
 )
@@ -108,7 +109,7 @@ func TestStepThroughNode(t *testing.T) {
 	p := newPod("default", "web")
 	r.breakAt(p, "source.api.send", agentpb.On_ON_ENTER)
 	done := r.addPod(p)
-	h := r.held(p).proto()
+	h := r.held(p).Proto()
 	for i, want := range []string{
 		"source.api.send enter, node", "merge.firstseen enter, node", "loop.add enter, node", "pm.add enter, node",
 		"admit.add enter, node", "admit.can enter, node", "worker.update enter, node", "worker.loop enter", "worker.turn enter", "sync.pod enter",
@@ -245,21 +246,21 @@ func TestManyPodsHeld(t *testing.T) {
 		_ = r.loop("loop.remove", []any{[]*v1.Pod{a, b}}, nil)
 	}()
 	r.held(a)
-	if n := len(r.holds.forPod(nil)); n != 1 {
+	if n := len(r.holds.Of(nil)); n != 1 {
 		t.Errorf("%d pods are held by one call", n)
 	}
 	r.releaseAll("continue")
 	<-done
 
-	w := &pendingHold{place: func(s *span, side int) bool { return side == exit }, terms: terms{why: cause{Cause: agentpb.Cause_CAUSE_STEP}, client: t.Context()}}
-	if err := r.arm(r.pods.Object(b), w); err != nil {
+	w := pendingAt(func(_ *span, side int) bool { return side == exit }, holding.Terms{Why: holding.Cause{Cause: agentpb.Cause_CAUSE_STEP}, Client: t.Context()})
+	if err := r.holds.Ask(&r.pods.Object(b).State.holding, w); err != nil {
 		t.Fatal(err)
 	}
 	for _, bp := range r.points.List() {
 		r.points.Remove(bp.ID)
 	}
 	r.calls.Go(func() { _ = r.loop("loop.add", []any{[]*v1.Pod{a, b}}, nil) })
-	if h := r.held(b).proto(); at(h) != "loop.add exit, node" || h.Pod.Name != "b" {
+	if h := r.held(b).Proto(); at(h) != "loop.add exit, node" || h.Pod.Name != "b" {
 		t.Errorf("held %s at %s, want b at the exit of loop.add", h.Pod.Name, at(h))
 	}
 	r.Close() // lets go of the sync loop
@@ -268,8 +269,8 @@ func TestManyPodsHeld(t *testing.T) {
 
 // settleHolds waits until nothing is held.
 func (r *rig) settleHolds() {
-	for _, h := range r.holds.forPod(nil) {
-		<-h.released
+	for _, h := range r.holds.Of(nil) {
+		<-h.Released()
 	}
 }
 
@@ -301,8 +302,8 @@ func TestNodeBudget(t *testing.T) {
 	}
 	r.calls.Go(func() { <-r.loopAdd(p) })
 	h := r.held(p)
-	if h.budget == nil || h.budget.timer.name != "syncloop-health" || h.lease.Sub(h.since) != time.Hour {
-		t.Errorf("budget %+v, lease %v; want the sync loop's health within an hour", h.budget, h.lease.Sub(h.since))
+	if h.Budget == nil || h.Budget.Timer != "syncloop-health" || h.Lease != time.Hour {
+		t.Errorf("budget %+v, lease %v; want the sync loop's health within an hour", h.Budget, h.Lease)
 	}
 	r.releaseAll("continue")
 }

@@ -13,9 +13,9 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 	if out == nil {
 		return nil
 	}
-	held, _ := a.holds.list(a, p)
+	held, _ := a.holds.List(&p.State.holding)
 	for _, h := range held {
-		out.Holds = append(out.Holds, h.proto())
+		out.Holds = append(out.Holds, h.Proto())
 	}
 	out.Seq = a.journal.LastOf(&p.State.journal)
 	return out

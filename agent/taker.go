@@ -131,7 +131,7 @@ func (t *taker) kept() fieldBytes {
 // keep saves the fields in the span if something is armed, since a call that is stopped here, or whose stack is kept,
 // shows them. It reports whether something is armed.
 func (t *taker) keep() bool {
-	if t.a.holds.armed.Load() == 0 && !t.a.points.Snaps() {
+	if t.a.holds.Armed() == 0 && !t.a.points.Snaps() {
 		return false
 	}
 	t.save()

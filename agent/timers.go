@@ -5,9 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"google.golang.org/protobuf/types/known/durationpb"
-
-	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
 )
@@ -88,22 +86,16 @@ func (s *span) setTimers(at int64) {
 	}
 }
 
-// budget is the first timer that a hold would trip.
-type budget struct {
-	timer *timer
-	end   time.Time
-}
-
 // budgetOf returns the timer that runs out first if the call s stands still from now on. It looks at the timers of the
 // step, at those of the steps around it, and at the caller's deadline. nil: none runs.
-func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *budget {
+func (a *Agent) budgetOf(s *span, p *pod, now time.Time) *holding.Budget {
 	first := a.callerBudget(s, p, now)
 	for up := s; up != nil; up = up.parent {
 		for _, t := range up.step.timers {
 			at, runs := t.end(s, p)
 			end := a.started.Add(time.Duration(at))
-			if runs && end.After(now) && (first == nil || end.Before(first.end)) {
-				first = &budget{t, end}
+			if runs && end.After(now) && (first == nil || end.Before(first.End)) {
+				first = &holding.Budget{Timer: t.name, End: end}
 			}
 		}
 	}
@@ -162,7 +154,7 @@ func graceIn(s *span, fields []string, p *pod) time.Duration {
 
 // callerBudget returns the deadline of the call's caller, if it has one, less the time that the call needs for its
 // work: at most half of the time that is left. A debugger's standstill ends at its deadline.
-func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
+func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *holding.Budget {
 	if s.caller == nil {
 		return nil
 	}
@@ -171,22 +163,11 @@ func (a *Agent) callerBudget(s *span, p *pod, now time.Time) *budget {
 		return nil
 	}
 	if isStandstill(s.caller) {
-		return &budget{a.debugger, end}
+		return &holding.Budget{Timer: a.debugger.name, End: end}
 	}
 	needs := s.step.Hold.Needs
 	if s.step.means == probes.RoleStop {
 		needs += graceIn(s, stopFields, p)
 	}
-	return &budget{a.caller, end.Add(-min(needs, end.Sub(now)/2))}
-}
-
-// margin returns how long before the end of a timer a hold ends, so that the pod is under way again when the timer runs
-// out. left is the time until then.
-func margin(left time.Duration) time.Duration { return min(5*time.Second, left/10) }
-
-func (b *budget) proto(now time.Time) *agentpb.Budget {
-	if b == nil {
-		return nil
-	}
-	return &agentpb.Budget{Timer: b.timer.name, Left: durationpb.New(b.end.Sub(now))}
+	return &holding.Budget{Timer: a.caller.name, End: end.Add(-min(needs, end.Sub(now)/2))}
 }

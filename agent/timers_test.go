@@ -81,7 +81,7 @@ func TestTimers(t *testing.T) {
 			}
 			done := make(chan struct{})
 			go func() { defer close(done); _ = c.run(r, c.pod) }()
-			h := r.held(c.pod).proto()
+			h := r.held(c.pod).Proto()
 			if h.Step != c.at || h.Budget.GetTimer() != c.want {
 				t.Errorf("at %s the budget is %v, want %q at %s", h.Step, h.Budget, c.want, c.at)
 			}
@@ -131,13 +131,13 @@ func TestTimersAfterHold(t *testing.T) {
 			go func() { defer close(done); _ = c.run(r, p) }()
 			h := r.held(p)
 			// The hold has lasted longer than the timer runs.
-			h.span.start -= int64(10 * time.Minute)
+			h.At.span.start -= int64(10 * time.Minute)
 			r.breakAt(p, c.at, agentpb.On_ON_ENTER)
-			h.release("continue")
-			for r.held(p).span.step.Name != c.at {
+			h.Release("continue")
+			for r.held(p).Step.Name != c.at {
 				runtime.Gosched()
 			}
-			if b := r.held(p).proto().Budget; b.GetTimer() != c.timer || b.Left.AsDuration() > c.left || b.Left.AsDuration() < c.left/2 {
+			if b := r.held(p).Proto().Budget; b.GetTimer() != c.timer || b.Left.AsDuration() > c.left || b.Left.AsDuration() < c.left/2 {
 				t.Errorf("the budget is %v, want %v of %s", b, c.left, c.timer)
 			}
 			r.releaseAll("continue")
@@ -166,17 +166,17 @@ func TestStaticBeforeMirror(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("kube-system", "kube-apiserver-node")
 	p.Annotations = map[string]string{pods.AnnotationHash: "abc"}
-	if err := checkForce(r.pods.Object(p), false); err == nil {
+	if err := r.pods.Object(p).State.holding.Check(false); err == nil {
 		t.Error("it may be held without force")
 	}
 	s := sandboxOf(newPod("kube-system", "etcd-node"))
 	s.Annotations = map[string]string{pods.AnnotationHash: "abc"}
-	if err := checkForce(r.pods.Sandbox(s), false); err == nil {
+	if err := r.pods.Sandbox(s).State.holding.Check(false); err == nil {
 		t.Error("one that is known by its sandbox may be held without force")
 	}
 	dns, ordinary := newPod("kube-system", "dns"), int32(0)
 	dns.Spec.Priority = &ordinary // every pod of the API server's has one
-	if err := checkForce(r.pods.Object(dns), false); err != nil {
+	if err := r.pods.Object(dns).State.holding.Check(false); err != nil {
 		t.Errorf("a pod of the API server may not: %v", err)
 	}
 }

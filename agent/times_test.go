@@ -83,7 +83,7 @@ func oneHold(r *rig) []*agentpb.Event {
 		r.t.Fatal(err)
 	}
 	go func() { done <- r.sync(p, nil) }()
-	r.held(p).release("test")
+	r.held(p).Release("test")
 	<-done
 	return r.events("web")
 }
@@ -119,7 +119,7 @@ func (r *rig) streamed(something func()) []*agentpb.Event {
 
 // oneMiss lets a pod pass a breakpoint for want of room.
 func oneMiss(r *rig) []*agentpb.Event {
-	r.holds.taken.Store(r.limits().holds)
+	r.reserveAll()
 	p := newPod("default", "web")
 	if _, err := r.addBreakpoint(&agentpb.AddBreakpointRequest{Step: "sync.pod"}); err != nil {
 		r.t.Fatal(err)
