@@ -11,6 +11,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/breakpoints"
+	"github.com/podstep/podstep/agent/callsite"
 	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/journal"
 	"github.com/podstep/podstep/agent/pods"
@@ -94,14 +95,14 @@ type Agent struct {
 	verdicts *journal.Verdicts
 	points   *breakpoints.Table
 	holds    *holding.Table[crossing]
-	locking  *locking // nil: people have read the locks of this kubelet
+	locking  *callsite.Locking // nil: people have read the locks of this kubelet
 	// snapshotRate and logRate bound how often breakpoints act that keep stacks, or log.
 	snapshotRate, logRate *rate.Limiter
 	// logEntries has the values of the entries of calls whose exit a log wants. Only the journal's goroutine uses it.
 	logEntries map[logCall]fieldBytes
 	faults     struct{ fails, delays atomic.Uint64 }
-	syncNow    atomic.Pointer[syncNow] // nil: no kubelet has given one
-	lines      func() map[string]place // found when somebody first asks
+	syncNow    atomic.Pointer[syncNow]          // nil: no kubelet has given one
+	lines      func() map[string]callsite.Begin // found when somebody first asks
 	spanIDs    atomic.Uint64
 	// clock.read is when the wall clock was last read, in nanoseconds since the agent began. clock.offset is by how
 	// much the wall clock was ahead of that.
@@ -174,7 +175,7 @@ func New(c *probes.Catalogue, opts Options) (*Agent, error) {
 	}
 	a.findSeers()
 	for _, s := range c.OfRole(probes.RoleWorker) {
-		a.locking = newLocking(s.Symbol, opts.Locking)
+		a.locking = callsite.NewLocking(s.Symbol, opts.Locking)
 	}
 	a.worker, a.other = a.roles.index(roleWorker), a.roles.index(roleOther)
 	a.lines = sync.OnceValue(a.stepLines)

@@ -27,7 +27,7 @@ func (a *Agent) stop(s *span, ps *podSpan, side int, errText string) error {
 	if a.holds.Armed() == 0 {
 		return nil
 	}
-	may := a.mayHold(s, ps.pod, side) && a.locking.free()
+	may := a.mayHold(s, ps.pod, side) && a.locking.Free()
 	at := crossing{s, ps, side, errText}
 	if may && a.stopPending(at) {
 		return nil
@@ -43,7 +43,7 @@ func (a *Agent) stopMany(s *span, parts []*podSpan, side int, errText string) er
 		return nil
 	}
 	parts = slices.DeleteFunc(slices.Clone(parts), func(ps *podSpan) bool { return !a.mayHold(s, ps.pod, side) })
-	if len(parts) == 0 || !a.locking.free() {
+	if len(parts) == 0 || !a.locking.Free() {
 		return nil
 	}
 	stopped := false

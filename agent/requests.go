@@ -12,6 +12,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/agent/callsite"
 	"github.com/podstep/podstep/agent/holding"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/server"
@@ -56,11 +57,26 @@ func (a *Agent) info() *agentpb.InfoResponse {
 			HoldEnter: string(a.rule(st, enter)), HoldExit: string(a.rule(st, exit)),
 		}
 		if at, ok := lines[st.Symbol]; ok && st.Closure == "" {
-			p.File, p.Line = moduleFile(at.file), int32(at.line)
+			p.File, p.Line = callsite.ModuleFile(at.File), int32(at.Line)
 		}
 		out.Steps = append(out.Steps, p)
 	}
 	return out
+}
+
+// stepLines returns the places of the steps, by symbol. It leaves out function literals: they have no name that tells
+// them apart.
+func (a *Agent) stepLines() map[string]callsite.Begin {
+	if !a.opts.InKubelet {
+		return nil
+	}
+	symbols := map[string]bool{}
+	for i := range a.steps {
+		if s := &a.steps[i]; s.Closure == "" && !s.Outside() {
+			symbols[s.Symbol] = true
+		}
+	}
+	return callsite.Begins(symbols)
 }
 
 // rule returns the step's rule for a side, or HoldNo if no working probe can hold a pod there.

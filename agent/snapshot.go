@@ -39,7 +39,7 @@ func (a *Agent) snapMany(s *span, parts []*podSpan, side int, errText string) {
 func (s *span) stack() (out []wire.Frame) {
 	up, line := s, uint32(0)
 	for _, f := range callsite.Stack(s.step.Symbol) {
-		frame := wire.Frame{Function: f.Function, File: moduleFile(f.File), Line: f.Line}
+		frame := wire.Frame{Function: f.Function, File: callsite.ModuleFile(f.File), Line: f.Line}
 		if up != nil && probes.Outer(f.Function) == up.step.Symbol {
 			up.describe(&frame, s)
 			up, line = up.parent, up.line

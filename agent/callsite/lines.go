@@ -1,4 +1,4 @@
-package agent
+package callsite
 
 import (
 	"reflect"
@@ -6,23 +6,22 @@ import (
 	"strings"
 )
 
-// place is where a function begins in the source that this program was
-// compiled from.
-type place struct {
-	file string
-	line int
+// Begin is where a function begins in the source that this program was compiled from.
+type Begin struct {
+	File string
+	Line int
 }
 
 // lineStride is the distance, in bytes, between the addresses of which the runtime is asked for the function. Woven
 // functions are longer: the hook alone takes as much.
 const lineStride = 128
 
-// findLines finds functions in this program, by symbol. It walks the program's
+// Begins finds functions in this program, by symbol. It walks the program's
 // text, which takes a tenth of a second in a kubelet; reading the executable's tables
 // would take five times that, and a hundred megabytes.
-func findLines(symbols map[string]bool) map[string]place {
-	found := map[string]place{}
-	start := reflect.ValueOf(findLines).Pointer()
+func Begins(symbols map[string]bool) map[string]Begin {
+	found := map[string]Begin{}
+	start := reflect.ValueOf(Begins).Pointer()
 	for _, stride := range []int{lineStride, -lineStride} {
 		var last uintptr
 		for pc := start; ; pc = uintptr(int(pc) + stride) {
@@ -38,31 +37,16 @@ func findLines(symbols map[string]bool) map[string]place {
 			// pc may be in a function that was inlined; entry is not.
 			if f = runtime.FuncForPC(entry); symbols[f.Name()] {
 				file, line := f.FileLine(entry)
-				found[f.Name()] = place{file, line}
+				found[f.Name()] = Begin{file, line}
 			}
 		}
 	}
 	return found
 }
 
-// stepLines returns the places of the steps, by symbol. It leaves out function literals: they have no name that tells
-// them apart.
-func (a *Agent) stepLines() map[string]place {
-	if !a.opts.InKubelet {
-		return nil
-	}
-	symbols := map[string]bool{}
-	for i := range a.steps {
-		if s := &a.steps[i]; s.Closure == "" && !s.Outside() {
-			symbols[s.Symbol] = true
-		}
-	}
-	return findLines(symbols)
-}
-
-// moduleFile is a file's path relative to its module: what follows the
+// ModuleFile is a file's path relative to its module: what follows the
 // version, as in the module cache and with -trimpath.
-func moduleFile(file string) string {
+func ModuleFile(file string) string {
 	if _, after, ok := strings.Cut(file, "@"); ok {
 		if _, path, ok := strings.Cut(after, "/"); ok {
 			return path

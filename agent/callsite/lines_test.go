@@ -1,4 +1,4 @@
-package agent
+package callsite
 
 import (
 	"os"
@@ -9,26 +9,26 @@ import (
 	v1 "k8s.io/api/core/v1"
 )
 
-// TestFindLines finds a function of this program, and compares its line with the source.
-func TestFindLines(t *testing.T) {
+// TestBegins finds a function of this program, and compares its line with the source.
+func TestBegins(t *testing.T) {
 	_ = new(v1.Pod).DeepCopy() // so that the linker keeps it
 	const symbol = "k8s.io/api/core/v1.(*PodSpec).DeepCopyInto"
-	at, ok := findLines(map[string]bool{symbol: true})[symbol]
+	at, ok := Begins(map[string]bool{symbol: true})[symbol]
 	if !ok {
 		t.Fatal("DeepCopyInto of a pod's spec is not found")
 	}
-	if got, want := moduleFile(at.file), "core/v1/zz_generated.deepcopy.go"; got != want {
+	if got, want := ModuleFile(at.File), "core/v1/zz_generated.deepcopy.go"; got != want {
 		t.Errorf("it is in %s, want %s", got, want)
 	}
-	if !filepath.IsAbs(at.file) {
+	if !filepath.IsAbs(at.File) {
 		return // built with -trimpath
 	}
-	source, err := os.ReadFile(at.file)
+	source, err := os.ReadFile(at.File)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if line := strings.Split(string(source), "\n")[at.line-1]; !strings.HasPrefix(line, "func (in *PodSpec) DeepCopyInto(") {
-		t.Errorf("line %d is %q", at.line, line)
+	if line := strings.Split(string(source), "\n")[at.Line-1]; !strings.HasPrefix(line, "func (in *PodSpec) DeepCopyInto(") {
+		t.Errorf("line %d is %q", at.Line, line)
 	}
 }
 
@@ -39,8 +39,8 @@ func TestModuleFile(t *testing.T) {
 		"/src/kubernetes/pkg/kubelet/kubelet.go":                       "/src/kubernetes/pkg/kubelet/kubelet.go",
 		"":                                                             "",
 	} {
-		if got := moduleFile(file); got != want {
-			t.Errorf("moduleFile(%q) = %q, want %q", file, got, want)
+		if got := ModuleFile(file); got != want {
+			t.Errorf("ModuleFile(%q) = %q, want %q", file, got, want)
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package agent
+package callsite
 
 import (
 	"runtime"
@@ -6,28 +6,28 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// locking are the functions of a kubelet of another version than the catalogue's. People have read which locks are held in
+// Locking are the functions of a kubelet of another version than the catalogue's. People have read which locks are held in
 // the catalogue's version. Of others the source tells which functions take a lock.
-type locking struct {
+type Locking struct {
 	worker string          // the function in which a pod's worker spends its life
 	locks  map[string]bool // functions that take a lock
 }
 
-// newLocking returns nil if there is no list of such functions.
-func newLocking(worker string, locks []string) *locking {
+// NewLocking returns nil if there is no list of such functions.
+func NewLocking(worker string, locks []string) *Locking {
 	if locks == nil {
 		return nil
 	}
-	l := &locking{worker: worker, locks: map[string]bool{}}
+	l := &Locking{worker: worker, locks: map[string]bool{}}
 	for _, symbol := range locks {
 		l.locks[symbol] = true
 	}
 	return l
 }
 
-// free reports whether the calling goroutine is a worker, and no function is under way in it that takes a lock. What called
+// Free reports whether the calling goroutine is a worker, and no function is under way in it that takes a lock. What called
 // the worker does not count: a lock that is held for as long as a pod lives would let no second pod live.
-func (l *locking) free() bool {
+func (l *Locking) Free() bool {
 	if l == nil {
 		return true
 	}
@@ -50,6 +50,6 @@ func (l *locking) free() bool {
 }
 
 // takes reports whether a function takes a lock. A function literal counts as the function that it is in.
-func (l *locking) takes(function string) bool {
+func (l *Locking) takes(function string) bool {
 	return probes.IsInFunction(function, func(name string) bool { return l.locks[name] })
 }
