@@ -10,7 +10,7 @@ now() { date +%s.%N; }
 
 echo "== hook, events, memory"
 go test -run '^$' -bench 'Hook|Throughput' -benchtime 1000000x ./agent | tee "$PODSTEP_BIN/bench.out"
-go test -run '^$' -bench 'Memory|Churn|History' -benchtime 1x ./agent | grep Benchmark
+go test -run '^$' -bench 'Memory|Churn|History' -benchtime 1x ./agent ./agent/journal | grep Benchmark
 awk '/HookOn\/podstep/ {p=$3} /HookOn\/klog/ {k=$3} /HookOn\/otel/ {o=$3}
 	END {printf "enter plus exit, watched: %d ns (aim 600); %.2f of a klog V(4) line, %.2f of an OpenTelemetry span (aim 0.20)\n", p, p/k, p/o}' "$PODSTEP_BIN/bench.out"
 
