@@ -13,6 +13,7 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/dra"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/config"
@@ -28,8 +29,8 @@ import (
 // their requests never reach that.
 const reserved = 100 << 20
 
-// containerManager is the kubelet's topology, CPU and memory manager, with simulated cgroups. There are no devices
-// and no dynamic resources.
+// containerManager is the kubelet's topology, CPU, memory and DRA manager, with simulated cgroups. There are no device
+// plugins.
 type containerManager struct {
 	cm.ContainerManager // the stub, for what does not exist here
 	config              cm.NodeConfig
@@ -37,6 +38,7 @@ type containerManager struct {
 	topology            topologymanager.Manager
 	cpu                 cpumanager.Manager
 	memory              memorymanager.Manager
+	dynamic             *dra.Manager
 }
 
 func newContainerManager(m *machine, cgroups string, server *options.KubeletServer) (cm.ContainerManager, error) {
@@ -71,6 +73,9 @@ func newContainerManager(m *machine, cgroups string, server *options.KubeletServ
 	if c.memory, err = memorymanager.NewManager(logger, server.MemoryManagerPolicy, info, held, nil, server.RootDirectory, c.topology); err != nil {
 		return nil, fmt.Errorf("create memory manager: %w", err)
 	}
+	if c.dynamic, err = newDynamicResources(server); err != nil {
+		return nil, err
+	}
 	c.topology.AddHintProvider(logger, c.cpu)
 	c.topology.AddHintProvider(logger, c.memory)
 	return c, nil
@@ -85,6 +90,9 @@ func (c *containerManager) Start(ctx context.Context, node *v1.Node, activePods 
 	}
 	if err := c.memory.Start(ctx, memorymanager.ActivePodsFunc(activePods), ready, pods, runtime, containermap.NewContainerMap()); err != nil {
 		return fmt.Errorf("start memory manager: %w", err)
+	}
+	if err := c.dynamic.Start(ctx, dra.ActivePodsFunc(activePods), dra.GetNodeFunc(getNode), ready); err != nil {
+		return fmt.Errorf("start DRA manager: %w", err)
 	}
 	return nil
 }
