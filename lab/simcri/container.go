@@ -59,12 +59,16 @@ func (s *Server) newContainer(sandboxID string, config *runtimeapi.ContainerConf
 	if err != nil {
 		return nil, status.Error(codes.InvalidArgument, err.Error())
 	}
+	devices, err := s.deviceEnv(config)
+	if err != nil {
+		return nil, err
+	}
 	pod := box.config.GetMetadata()
 	if b.createError != "" && s.strikes(pod.GetUid(), config.GetMetadata().GetName(), "create", b.createTimes) {
 		return nil, status.Error(codes.Unknown, b.createError)
 	}
 	c := &container{id: newID(), sandbox: box, config: config, meta: config.GetMetadata(), image: image, behaviour: b, createdAt: time.Now(),
-		state: runtimeapi.ContainerState_CONTAINER_CREATED}
+		state: runtimeapi.ContainerState_CONTAINER_CREATED, deviceEnv: devices}
 	c.files = newFiles(s.containerDir(c.id), box.config, config)
 	c.log = &logFile{tty: config.GetTty()}
 	if dir, name := box.config.GetLogDirectory(), config.GetLogPath(); dir != "" && name != "" {

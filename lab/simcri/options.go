@@ -18,6 +18,8 @@ type Options struct {
 	PodNetwork netip.Prefix
 	// NodeAddress is the address on which pods on the host's network listen: 127.0.0.1 if unset.
 	NodeAddress netip.Addr
+	// CDI is a directory with the specs of devices that containers may have. It may be empty, or not exist.
+	CDI string
 	// ScenarioFile is read at the start, and again when it has changed. It may be empty.
 	ScenarioFile string
 	// Scenario is used if there is no ScenarioFile. nil is a node without faults.

@@ -82,6 +82,10 @@ func (s *Server) environment(t *task, address string, out, errOut io.Writer) ash
 	for _, kv := range t.config.GetEnvs() {
 		vars[kv.GetKey()] = string(kv.GetValue())
 	}
+	for _, kv := range c.deviceEnv {
+		key, value, _ := strings.Cut(kv, "=")
+		vars[key] = value
+	}
 	return ash.Env{
 		Vars: vars, User: userOf(t.config, c.image), Dir: t.config.GetWorkingDir(), Hostname: c.sandbox.config.GetHostname(),
 		Files: c.files, Stdout: out, Stderr: errOut,

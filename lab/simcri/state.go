@@ -31,6 +31,7 @@ type container struct {
 	behaviour behaviour
 	files     *files
 	log       *logFile
+	deviceEnv []string // KEY=VALUE
 	createdAt time.Time
 
 	// These fields change, guarded by Server.mu.
