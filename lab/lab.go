@@ -127,6 +127,7 @@ func (l *Lab) begin() error {
 		Kubeconfig: l.paths.kubeconfig(),
 		Agent:      l.paths.agent(),
 		Nodes:      l.nodeStates(),
+		Devices:    l.options.Devices,
 		Pids:       map[string]int{"podstep-lab": os.Getpid()},
 	}
 	needs := []string{"kube-apiserver", "etcd", "etcd-peer"}

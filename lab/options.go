@@ -20,6 +20,7 @@ type Options struct {
 	KubeletV       int    // the kubelet's log level
 	Nodes          int    // how many nodes; 0: one. Those of a containerd lab are one
 	MaxPods        int    // how many pods the node takes; 0: the kubelet's default, 110
+	Devices        int    // how many devices of the lab's DRA driver each node of a sim lab has; 0: no driver
 	RestartKubelet bool   // start the kubelet again when it ends
 	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
@@ -82,11 +83,27 @@ func (o *Options) check() error {
 	if o.Nodes > 1 && o.Runtime != labstate.Sim {
 		return usagef("several nodes are simulated ones: leave out --nodes, or use --runtime sim")
 	}
+	if err := o.checkDevices(); err != nil {
+		return err
+	}
 	if o.MaxPods < 0 {
 		return usagef("a node does not take %d pods: choose a number from 1, or 0 for the kubelet's own", o.MaxPods)
 	}
 	if o.Port < 0 || o.Port > 65535 {
 		return usagef("port %d is not a TCP port: choose one from 1 to 65535, or 0 for a free one", o.Port)
+	}
+	return nil
+}
+
+// maxDevices is how many devices fit into one ResourceSlice.
+const maxDevices = 128
+
+func (o *Options) checkDevices() error {
+	if o.Devices < 0 || o.Devices > maxDevices {
+		return usagef("a node does not have %d devices: choose a number from 1 to %d, or 0 for none", o.Devices, maxDevices)
+	}
+	if o.Devices > 0 && o.Runtime != labstate.Sim {
+		return usagef("the lab's devices are for simulated containers: leave out --devices, or use --runtime sim")
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: labstate.Sim},
 		{Dir: "d", Runtime: labstate.Sim, Scenario: "s"},
 		{Dir: "d", Runtime: labstate.Sim, MaxPods: 500},
+		{Dir: "d", Runtime: labstate.Sim, Devices: maxDevices},
 	} {
 		if err := o.check(); err != nil {
 			t.Errorf("%+v: %v", o, err)
@@ -33,6 +34,9 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: labstate.Containerd, Scenario: "s"},
 		{Dir: "d", Runtime: "docker"},
 		{Dir: "d", Runtime: labstate.Sim, MaxPods: -1},
+		{Dir: "d", Runtime: labstate.Sim, Devices: -1},
+		{Dir: "d", Runtime: labstate.Sim, Devices: maxDevices + 1},
+		{Dir: "d", Runtime: labstate.Containerd, Devices: 1},
 		{Dir: "d", Runtime: labstate.Sim, Nodes: -1},
 		{Dir: "d", Runtime: labstate.Sim, Nodes: maxNodes + 1},
 		{Dir: "d", Runtime: labstate.Containerd, Nodes: 2},

@@ -63,6 +63,9 @@ func (n *simNode) add(p *plan) {
 		p.add(h.part("simcri"), inTurn(h.startRuntime, h.waitRuntime))
 		ready := func(ctx context.Context) error { return n.waitNode(ctx, h.name) }
 		p.add(h.part("kubelet"), inTurn(h.placeBetween, h.startKubelet, ready), h.part("simcri"), "kube-apiserver")
+		if n.options.Devices > 0 {
+			p.add(h.part("dra-driver"), inTurn(h.startDriver, h.waitDevices), h.part("kubelet"))
+		}
 	}
 }
 
@@ -93,7 +96,7 @@ func (n *simNode) hosts() (out []simHost) {
 
 func (h simHost) startRuntime(context.Context) error {
 	socket := h.labNode.paths.simSocket()
-	args := []string{"--socket=" + socket, "--root=" + filepath.Dir(socket), "--node-address=" + h.node.String()}
+	args := []string{"--socket=" + socket, "--root=" + filepath.Dir(socket), "--node-address=" + h.node.String(), "--cdi-dir=" + h.cdi()}
 	if h.scenario != "" {
 		args = append(args, "--scenario="+h.scenario)
 	}

@@ -31,6 +31,7 @@ type State struct {
 	Agent      string         `json:"agent"`                // socket of podstep's agent, of the first node
 	CRI        string         `json:"cri"`                  // socket of the container runtime, of the first node
 	Nodes      []Node         `json:"nodes"`                // all of them, the first one first
+	Devices    int            `json:"devices,omitempty"`    // of the lab's DRA driver, on each node
 	Containerd string         `json:"containerd,omitempty"` // containerd's socket; this and the next three fields are of a containerd lab only
 	Cgroup     string         `json:"cgroup,omitempty"`
 	Bridge     string         `json:"bridge,omitempty"`

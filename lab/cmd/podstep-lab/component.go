@@ -22,6 +22,7 @@ var mains = map[string]func(args []string) int{
 	"kube-controller-manager": controllerManager,
 	"kubelet":                 kubelet,
 	"simcri":                  containerRuntime,
+	"dra-driver":              deviceDriver,
 }
 
 // runComponent joins the cgroup and becomes the part called name. The name "exec" becomes the program args[0].
