@@ -38,6 +38,8 @@ type world struct {
 	holds  []*agentpb.HoldInfo
 	points []*agentpb.Breakpoint
 	past   []*agentpb.Batch
+	// devices: the nodes have devices.
+	devices bool
 	// records is the content of a recording; nil: no file is written.
 	records []*agentpb.Batch
 	fail    error
@@ -204,6 +206,7 @@ func (w *world) Record(ctx context.Context, path string) (int, error) {
 }
 
 func (w *world) BeginWalk(string) WalkRun { return fakeRun{w} }
+func (w *world) HasDevices() bool         { return w.devices }
 
 // fakeRun is a run of a walk in the world. It makes no pod but hello.
 type fakeRun struct{ w *world }

@@ -53,6 +53,8 @@ type PodName struct{ Namespace, Name string }
 type Cluster interface {
 	// BeginWalk begins a run of the walk of that name.
 	BeginWalk(walk string) WalkRun
+	// HasDevices reports whether the nodes have devices of a lab's DRA driver.
+	HasDevices() bool
 }
 
 // WalkRun acts for one run of a walk.

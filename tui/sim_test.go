@@ -16,7 +16,12 @@ import (
 // These tests run on a node that is all simulated.
 const runtime = tours.Sim
 
-var launch, start = labtest.LaunchSim, labtest.StartSim
+// The nodes have a device, for the walk that needs one.
+var launch, start = launchSim, labtest.StartSim
+
+func launchSim(flags ...string) (*labtest.Lab, error) {
+	return labtest.LaunchSim(append(flags, "--devices=1")...)
+}
 
 // TestSurroundings: the screen follows the environment and the switches.
 func TestSurroundings(t *testing.T) {

@@ -240,3 +240,20 @@ func TestToursAreListed(t *testing.T) {
 		t.Error("choosing a walk did not begin it")
 	}
 }
+
+// TestWalkNeedsDevices: a walk that needs devices is refused where there are none, and begins where there are.
+func TestWalkNeedsDevices(t *testing.T) {
+	for _, devices := range []bool{false, true} {
+		d := started(t)
+		d.w.devices, d.w.info.Lab = devices, true
+		tour := shortWalk()
+		tour.Needs = tours.Needs{Runtime: tours.Sim, Devices: true}
+		d.run(d.m.startWalk(tour))
+		if began := d.m.walk != nil; began != devices {
+			t.Errorf("devices %v: the walk begins: %v", devices, began)
+		}
+		if !devices {
+			d.sees("podstep lab --devices 1")
+		}
+	}
+}

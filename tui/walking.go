@@ -62,6 +62,9 @@ func (m *Model) walkOff(t *tours.Tour) string {
 	if t.Needs.Runtime == tours.Sim && walk.RuntimeOf(m.info) != tours.Sim {
 		return m.text(words.Text("it needs the simulated lab: podstep lab", "需要模拟实验环境：podstep lab"))
 	}
+	if t.Needs.Devices && !m.opts.Cluster.HasDevices() {
+		return m.text(words.Text("it needs a lab with devices: podstep lab --devices 1", "需要带设备的实验环境：podstep lab --devices 1"))
+	}
 	return ""
 }
 

@@ -23,6 +23,7 @@ type labFlags struct {
 	port       int
 	restart    bool
 	nodes      int
+	devices    int
 }
 
 func (a *app) lab() *cobra.Command {
@@ -47,7 +48,11 @@ containers are real too.`,
 			if err != nil {
 				return err
 			}
-			args, dir, err := flags.arguments(cmd.Flags())
+			needs, err := ui.needsDevices()
+			if err != nil {
+				return err
+			}
+			args, dir, err := flags.arguments(cmd.Flags(), needs)
 			if err != nil {
 				return err
 			}
@@ -67,6 +72,7 @@ containers are real too.`,
 	cmd.Flags().StringVar(&flags.containerd, "containerd", "", "`PATH` of the containerd to run, with --runtime containerd (default: the machine's)")
 	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "scenario `FILE` for the simulated runtime")
 	cmd.Flags().IntVar(&flags.nodes, "nodes", 1, "how many nodes the lab has, with simulated containers")
+	cmd.Flags().IntVar(&flags.devices, "devices", 0, "how many devices of a DRA driver each node has, with simulated containers (default: 1 for a walk that needs devices)")
 	cmd.Flags().IntVar(&flags.port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	cmd.Flags().BoolVar(&flags.restart, "restart-kubelet", false, "start the kubelet again when it ends")
 	ui.addLive(cmd)
@@ -84,10 +90,11 @@ func labAgents(dir string) ([]fleet.Node, error) {
 }
 
 // handedOn are the flags that podstep-lab has, too.
-var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet", "nodes"}
+var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet", "nodes", "devices"}
 
-// arguments returns those for podstep-lab: the directory, and the flags that were given.
-func (f *labFlags) arguments(set *pflag.FlagSet) (args []string, dir string, err error) {
+// arguments returns those for podstep-lab: the directory, and the flags that were given. needsDevices: the lab is
+// started for a walk that needs them.
+func (f *labFlags) arguments(set *pflag.FlagSet, needsDevices bool) (args []string, dir string, err error) {
 	dir = f.dir
 	if dir == "" {
 		cache, err := os.UserCacheDir()
@@ -104,6 +111,9 @@ func (f *labFlags) arguments(set *pflag.FlagSet) (args []string, dir string, err
 		if given := set.Lookup(name); given.Changed {
 			args = append(args, "--"+name+"="+given.Value.String())
 		}
+	}
+	if needsDevices && !set.Lookup("devices").Changed {
+		args = append(args, "--devices=1")
 	}
 	return args, dir, nil
 }

@@ -14,6 +14,9 @@ func TestLabArguments(t *testing.T) {
 	for _, c := range []struct {
 		given, want []string
 	}{
+		{[]string{"--tour", "dra"}, []string{"--devices=1"}},
+		{[]string{"--tour", "dra", "--devices", "2"}, []string{"--devices=2"}},
+		{[]string{"--tour", "creation"}, nil},
 		{nil, nil},
 		{[]string{"--runtime", "containerd", "--restart-kubelet"}, []string{"--runtime=containerd", "--restart-kubelet=true"}},
 		{[]string{"--scenario", "x.yaml", "--port", "7", "--lang", "zh"}, []string{"--scenario=x.yaml", "--port=7"}},
@@ -23,7 +26,12 @@ func TestLabArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		var f labFlags
-		got, dir, err := f.arguments(cmd.Flags())
+		tour := cmd.Flags().Lookup("tour").Value.String()
+		needs, err := (&uiFlags{tour: tour}).needsDevices()
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, dir, err := f.arguments(cmd.Flags(), needs)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -94,6 +94,19 @@ func (f *uiFlags) options() (tui.Options, error) {
 	return o, nil
 }
 
+// needsDevices reports whether the walk to begin with needs a lab with devices.
+func (f *uiFlags) needsDevices() (bool, error) {
+	if f.tour == "" {
+		return false, nil
+	}
+	all, err := tours.Load()
+	if err != nil {
+		return false, err
+	}
+	tour := tours.Find(all, f.tour)
+	return tour != nil && tour.Needs.Devices, nil
+}
+
 // withoutScreen refuses the flags that only the screen obeys. why says what podstep does in its place.
 func (f *uiFlags) withoutScreen(why string) error {
 	switch {

@@ -6,6 +6,7 @@ package cluster
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +23,8 @@ type Cluster struct {
 	Dir string
 	// Kubeconfig is the file by which the API server is reached.
 	Kubeconfig string
+	// Devices is how many devices each node of the lab has.
+	Devices int
 
 	mu  sync.Mutex
 	api *api // nil until it is needed
@@ -35,8 +38,8 @@ func Find(socket, named, env string) *Cluster {
 	}
 	c := &Cluster{}
 	dir := filepath.Dir(socket)
-	if _, err := os.Stat(filepath.Join(dir, "state.json")); err == nil {
-		c.Dir = dir
+	if state, err := os.ReadFile(filepath.Join(dir, "state.json")); err == nil {
+		c.Dir, c.Devices = dir, devicesIn(state)
 	}
 	found := filepath.Join(dir, "kubeconfig")
 	switch _, err := os.Stat(found); {
@@ -49,6 +52,20 @@ func Find(socket, named, env string) *Cluster {
 	}
 	return c
 }
+
+// devicesIn returns how many devices each node of a lab has, by the lab's state. That of an older lab does not say.
+func devicesIn(state []byte) int {
+	var s struct {
+		Devices int `json:"devices"`
+	}
+	if json.Unmarshal(state, &s) != nil {
+		return 0
+	}
+	return s.Devices
+}
+
+// HasDevices reports whether the nodes have devices of the lab's DRA driver.
+func (c *Cluster) HasDevices() bool { return c.Devices > 0 }
 
 func (c *Cluster) connect() (*api, error) {
 	c.mu.Lock()

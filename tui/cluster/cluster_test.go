@@ -223,6 +223,15 @@ func TestNoCluster(t *testing.T) {
 			t.Errorf("%s works without a cluster", do)
 		}
 	}
+	dir := t.TempDir()
+	for state, want := range map[string]bool{`{"devices": 2}`: true, `{}`: false, "{": false} {
+		if err := os.WriteFile(filepath.Join(dir, "state.json"), []byte(state), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if c := Find(filepath.Join(dir, "agent.sock"), "", ""); c.Dir != dir || c.HasDevices() != want {
+			t.Errorf("of a lab with the state %s it is %+v", state, c)
+		}
+	}
 	if c := Find("/nowhere/agent.sock", "mine", "env"); c.Kubeconfig != "mine" {
 		t.Errorf("kubeconfig is %s", c.Kubeconfig)
 	}

@@ -40,6 +40,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprint(w, `{"resources":[{"name":"pods","kind":"Pod","namespaced":true},{"name":"pods/log","kind":"Pod","namespaced":true},
 			{"name":"configmaps","kind":"ConfigMap","namespaced":true},{"name":"nodes","kind":"Node"}]}`)
 		return
+	case "/apis/resource.k8s.io/v1":
+		fmt.Fprint(w, `{"resources":[{"name":"resourceclaims","kind":"ResourceClaim","namespaced":true}]}`)
+		return
 	case "/apis/batch/v1":
 		fmt.Fprint(w, `{"resources":[{"name":"jobs","kind":"Job","namespaced":true}]}`)
 		return
@@ -53,7 +56,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func problem(code int, text string) (int, any) { return code, map[string]string{"message": text} }
 
 func (s *server) answer(r *http.Request, at string, body []byte) (int, any) {
-	if slices.Contains([]string{"pods", "configmaps", "jobs"}, path.Base(at)) {
+	if slices.Contains([]string{"pods", "configmaps", "jobs", "resourceclaims"}, path.Base(at)) {
 		if r.Method == http.MethodPost {
 			return s.post(at, body)
 		}

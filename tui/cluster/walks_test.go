@@ -66,7 +66,11 @@ func occupy(t *testing.T, s *server, c *Cluster, tour *tours.Tour, label string)
 				delete(metaOf(o), "labels")
 			}
 			metaOf(o)["annotations"] = map[string]any{"owner": "me"}
-			at := path.Join("/api/v1/namespaces", d.Namespace, strings.ToLower(d.Kind)+"s", d.Name)
+			version := "/api/v1"
+			if d.APIVersion != "v1" {
+				version = "/apis/" + d.APIVersion
+			}
+			at := path.Join(version, "namespaces", d.Namespace, strings.ToLower(d.Kind)+"s", d.Name)
 			if a.Do == tours.WriteStatic {
 				text, err := yaml.Marshal(o)
 				if err != nil {

@@ -39,6 +39,7 @@ func (t *Tour) problems(c *probes.Catalogue) (out []string) {
 	}
 	add(missing(t.Title) || missing(t.Text) || missing(t.Ending), "title, text or ending is missing in a language")
 	add(t.Needs.Runtime != Any && t.Needs.Runtime != Sim, `needs a runtime: "any" or "sim"`)
+	add(t.Needs.Devices && t.Needs.Runtime != Sim, "needs devices, which only a lab with the runtime sim has")
 	add(len(t.Stops) < 6 || len(t.Stops) > 15, fmt.Sprintf("has %d stops; 6 to 15 are a walk", len(t.Stops)))
 	if _, err := path.Match(t.Pod, ""); err != nil {
 		add(true, "pod is not a glob")
@@ -180,7 +181,10 @@ func (a *Action) problems() (out []string) {
 	return out
 }
 
-// documents checks that every document of a manifest is a pod or a ConfigMap with a namespace, a name and the walk's
+// kinds are the kinds of objects that walks make.
+var kinds = []string{"Pod", "ConfigMap", "ResourceClaim"}
+
+// documents checks that every document of a manifest is of one of the kinds, with a namespace, a name and the walk's
 // label. Other kinds are refused, because nobody knows beforehand the names of what a controller makes of them.
 func (a *Action) documents() error {
 	d := yaml.NewDecoder(strings.NewReader(a.Manifest))
@@ -196,8 +200,8 @@ func (a *Action) documents() error {
 		switch {
 		case o.APIVersion == "" || o.Kind == "" || o.Metadata.Name == "" || o.Metadata.Namespace == "":
 			return fmt.Errorf("document %d of the manifest lacks apiVersion, kind, name or namespace", n)
-		case o.Kind != "Pod" && o.Kind != "ConfigMap":
-			return fmt.Errorf("document %d of the manifest is a %s; a walk makes pods and ConfigMaps", n, o.Kind)
+		case !slices.Contains(kinds, o.Kind):
+			return fmt.Errorf("document %d of the manifest is a %s; a walk makes only %s", n, o.Kind, strings.Join(kinds, ", "))
 		case o.Metadata.Labels[Label] != a.Walk:
 			return fmt.Errorf("document %d of the manifest lacks the label %s: %s", n, Label, a.Walk)
 		}

@@ -101,6 +101,9 @@ func (o *owner) text(t probes.Text) probes.Text {
 // references are the fields of a pod that name another object, in a field "name" of their own.
 var references = []string{"configMap", "configMapRef", "configMapKeyRef"}
 
+// claimReference is the field of a pod that is the name of a ResourceClaim.
+const claimReference = "resourceClaimName"
+
 // edit replaces the value of a scalar in a manifest.
 type edit struct {
 	line, column int // from 1
@@ -145,6 +148,9 @@ func (o *owner) edits(doc *yaml.Node) (out []edit) {
 	walkNodes(doc, func(key string, n *yaml.Node) {
 		if named := field(n, "name"); slices.Contains(references, key) && named != nil {
 			change(named, o.name(named.Value))
+		}
+		if key == claimReference {
+			change(n, o.name(n.Value))
 		}
 	})
 	slices.SortFunc(out, func(a, b edit) int {

@@ -63,7 +63,8 @@ func everything(t *Tour) (out []string) {
 	return out
 }
 
-// refersToItself checks that a walk makes every ConfigMap that its pods refer to, except kube-root-ca.crt.
+// refersToItself checks that a walk makes every ConfigMap and ResourceClaim that its pods refer to, except
+// kube-root-ca.crt.
 func refersToItself(t *testing.T, tour *Tour) {
 	t.Helper()
 	var made, wanted []string
@@ -73,19 +74,22 @@ func refersToItself(t *testing.T, tour *Tour) {
 			continue
 		}
 		for _, doc := range documentsOf(a.Manifest) {
-			if field(doc, "kind").Value == "ConfigMap" {
+			if kind := field(doc, "kind").Value; kind == "ConfigMap" || kind == "ResourceClaim" {
 				made = append(made, field(doc, "metadata", "name").Value)
 			}
 			walkNodes(doc, func(key string, n *yaml.Node) {
 				if named := field(n, "name"); named != nil && strings.HasPrefix(key, "configMap") {
 					wanted = append(wanted, named.Value)
 				}
+				if key == claimReference {
+					wanted = append(wanted, n.Value)
+				}
 			})
 		}
 	}
 	for _, name := range wanted {
 		if !slices.Contains(made, name) {
-			t.Errorf("a pod refers to the ConfigMap %s; the walk makes %v", name, made)
+			t.Errorf("a pod refers to %s; the walk makes %v", name, made)
 		}
 	}
 }

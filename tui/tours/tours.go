@@ -37,6 +37,8 @@ type Tour struct {
 type Needs struct {
 	// Runtime is the lab's runtime that the walk needs: "any" or "sim".
 	Runtime Runtime `yaml:"runtime"`
+	// Devices: the walk needs a lab with devices, which has a DRA driver.
+	Devices bool `yaml:"devices"`
 	// Recorded: the walk reads events that were there before it began.
 	Recorded bool `yaml:"recorded"`
 }

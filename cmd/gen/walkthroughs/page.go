@@ -37,7 +37,7 @@ func (g *generator) index() string {
 	g.f("| %s | | %s | %s |\n|---|---|---|---|\n", g.words["walk"], g.words["stops"], g.words["needs"])
 	for i := range g.walks {
 		t := &g.walks[i]
-		g.f("| [%s](%s%s) | %s | %d | %s |\n", g.text(t.Title), t.Name, g.ending, g.text(t.Text), len(t.Stops), g.words[string(t.Needs.Runtime)])
+		g.f("| [%s](%s%s) | %s | %d | %s |\n", g.text(t.Title), t.Name, g.ending, g.text(t.Text), len(t.Stops), g.needs(t))
 	}
 	return g.takeText()
 }
@@ -70,12 +70,28 @@ func (g *generator) page(t *tours.Tour) string {
 // follow writes how to walk along.
 func (g *generator) follow(t *tours.Tour) {
 	g.f("%s\n\n%s\n```sh\npodstep lab --tour %s%s\n```\n%s\n\n", g.words["follow"], g.words["tui"], t.Name, g.lang(), g.words["keys"])
-	g.f("%s\n```sh\npodstep-lab --dir /tmp/lab\n```\n", g.words["cli"])
+	g.f("%s\n```sh\npodstep-lab --dir /tmp/lab%s\n```\n", g.words["cli"], labFlags(t))
 	g.f("%s\n```sh\nexport KUBECONFIG=/tmp/lab/kubeconfig PODSTEP_SOCKET=/tmp/lab/agent.sock\n```\n%s\n\n", g.words["env"], g.words["hand"])
-	g.f("%s%s%s%s\n\n", g.words["needs"], g.words["colon"], g.words[string(t.Needs.Runtime)], g.words["stop"])
+	g.f("%s%s%s%s\n\n", g.words["needs"], g.words["colon"], g.needs(t), g.words["stop"])
 	if t.Manifest != "" {
 		g.f(g.words["manifest"]+"\n```yaml\n%[2]s```\n\n", t.Name+".yaml", t.Manifest)
 	}
+}
+
+// needs returns what kind of lab a walk needs.
+func (g *generator) needs(t *tours.Tour) string {
+	if t.Needs.Devices {
+		return g.words["devices"]
+	}
+	return g.words[string(t.Needs.Runtime)]
+}
+
+// labFlags returns the flags with which a walk's lab is started.
+func labFlags(t *tours.Tour) string {
+	if t.Needs.Devices {
+		return " --devices 1"
+	}
+	return ""
 }
 
 func (g *generator) stop(t *tours.Tour, i int) {
