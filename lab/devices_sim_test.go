@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -79,6 +80,28 @@ func TestDevices(t *testing.T) {
 	l.UntilGone("second")
 	if n := prepared(t, l); n != 0 {
 		t.Errorf("%d claims are still prepared", n)
+	}
+}
+
+// TestDriverDies: without its driver the lab lives on. A claim that was prepared cannot be given back, so its pod does not
+// end, and a new pod waits.
+func TestDriverDies(t *testing.T) {
+	l := labtest.StartSim(t, "--devices=2")
+	tenant(t, l, "before")
+	l.UntilReady("before")
+	if err := syscall.Kill(l.State.Pids["dra-driver"], syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	tenant(t, l, "after")
+	l.UntilEvent("after", "failing for want of a driver", func(e probes.Event) bool {
+		return e.Step == "rt.dra" && e.Kind == probes.Exit && strings.Contains(e.Error, "dra.sock: connect")
+	})
+	l.Delete("before")
+	l.UntilEvent("before", "failing to end", func(e probes.Event) bool {
+		return e.Step == "term.undra" && e.Kind == probes.Exit && strings.Contains(e.Error, "dra.sock: connect")
+	})
+	if n := prepared(t, l); n != 1 {
+		t.Errorf("%d claims are prepared, not 1", n)
 	}
 }
 

@@ -67,8 +67,13 @@ func (l *Lab) nodeStates() (out []labstate.Node) {
 }
 
 // outlives reports whether the lab goes on without a part: if there are other nodes, the loss of one is what a person
-// wants to see. Until all nodes are ready it is a failed start.
+// wants to see, and so is that of a driver. Until all nodes are ready it is a failed start.
 func (l *Lab) outlives(p *process) bool {
-	kind := kindOf(p.name)
-	return l.up && len(l.nodes) > 1 && (kind == "kubelet" || kind == "simcri")
+	switch kindOf(p.name) {
+	case "kubelet", "simcri":
+		return l.up && len(l.nodes) > 1
+	case "dra-driver":
+		return l.up
+	}
+	return false
 }

@@ -33,7 +33,7 @@ type Options struct {
 
 	// Progress is called when a part is ready, with the time that its start took. It may be nil.
 	Progress func(part string, took time.Duration)
-	// Lost is called when a part of one node of several has died by itself and the lab goes on. It may be nil, and must
+	// Lost is called when a driver, or a part of one node of several, has died by itself and the lab goes on. It may be nil, and must
 	// not call the lab.
 	Lost func(error)
 }
