@@ -53,13 +53,15 @@ type Call struct {
 	// because the stream ended before.
 	NoEnter, NoExit, Open bool
 
-	// Holds are the holds on entry. Held is how long holds stopped the call, also holds of calls in it.
+	// Holds are the holds on entry. Held is for how much of its time holds stopped the call, also holds of calls in it.
+	// Holds are not taken off the time of a call that is a goroutine's whole life, as package history does not.
 	Holds []Hold
 	Held  time.Duration
 	// Marks are the other events about the call: faults and notes.
 	Marks []*probes.Event
 
-	over bool
+	times []heldTime
+	over  bool
 }
 
 // Took returns how long the call took, holds included.
@@ -220,9 +222,9 @@ func (s *Stream) end(c *Call) error {
 	for i := range c.Holds {
 		if h := &c.Holds[i]; !h.Over {
 			h.Length = time.Duration(c.EndMono - h.Mono)
-			s.held(c, h.Length)
 		}
 	}
+	c.Held, c.times = heldWithin(c.times, c.BeginMono, c.EndMono), nil
 	s.mailbox(c)
 	if c.Span != 0 {
 		delete(s.open, c.Span)
@@ -281,41 +283,40 @@ func (s *Stream) bound() error {
 }
 
 func (s *Stream) hold(e *probes.Event) {
+	c := s.callOf(e)
+	if c == nil || len(c.Holds) >= mostMarks {
+		return
+	}
 	on, _ := e.Fields["on"].(string)
-	c := s.open[e.Span]
-	if c == nil {
-		c = s.ended[e.Span]
-	}
-	if c != nil && len(c.Holds) < mostMarks {
-		c.Holds = append(c.Holds, Hold{On: on, From: e.Time, Mono: e.Mono})
-	}
+	c.Holds = append(c.Holds, Hold{On: on, From: e.Time, Mono: e.Mono})
+	s.withHeld(c, func(c *Call) { c.beginHeld(e.Mono) })
 }
 
 func (s *Stream) release(e *probes.Event) error {
-	c := s.open[e.Span]
-	after := c == nil
-	if after {
-		c = s.ended[e.Span]
-	}
+	c := s.callOf(e)
 	if c == nil {
 		return s.to.Marked(e)
 	}
 	h := lastOpen(c)
-	if h == nil {
+	if h == nil { // its beginning was not seen
 		c.Holds = append(c.Holds, Hold{From: e.Time.Add(-time.Duration(e.DurationNs)), Mono: e.Mono - e.DurationNs})
 		h = &c.Holds[len(c.Holds)-1]
 	}
 	h.Over, h.Length = true, time.Duration(e.Mono-h.Mono)
 	h.Reason, _ = e.Fields["reason"].(string)
-	if !after {
-		s.held(c, h.Length)
-		return nil
+	s.withHeld(c, func(c *Call) { c.endHeld(e.Mono, max(0, e.DurationNs)) })
+	if c.over {
+		return s.to.Held(c, h)
 	}
-	// The call is over: the hold counts for the call around it.
-	if c.Up != nil && !c.Up.over {
-		s.held(c.Up, h.Length)
+	return nil
+}
+
+// callOf returns the call that an event is about. It may be over. It returns nil if the call is not known.
+func (s *Stream) callOf(e *probes.Event) *Call {
+	if c := s.open[e.Span]; c != nil {
+		return c
 	}
-	return s.to.Held(c, h)
+	return s.ended[e.Span]
 }
 
 // lastOpen is the hold of a call that goes on, or nil.
@@ -326,11 +327,4 @@ func lastOpen(c *Call) *Hold {
 		}
 	}
 	return nil
-}
-
-// held adds the time of a hold to a call and those around it.
-func (s *Stream) held(c *Call, d time.Duration) {
-	for ; c != nil; c = c.Up {
-		c.Held += d
-	}
 }

@@ -46,12 +46,24 @@ func (h *History) release(r *Record) {
 		all := h.holds[ref]
 		n := len(all)
 		if n == 0 || all[n-1].to != None {
+			h.releaseUnseen(r, ref)
 			return
 		}
 		if all[n-1].open--; all[n-1].open == 0 {
 			all[n-1].to, all[n-1].end = r.Pos, r.Time
 		}
 	})
+}
+
+// releaseUnseen notes a hold whose beginning was not seen: its end has the length.
+func (h *History) releaseUnseen(r *Record, ref int) {
+	all, start := h.holds[ref], r.Time-max(0, r.Header.Duration)
+	if len(all) > 0 {
+		start = max(start, all[len(all)-1].end)
+	}
+	if h.spans.at(ref).Exit == None && len(all) < maxHolds {
+		h.holds[ref] = append(all, holdTime{from: r.Pos, to: r.Pos, start: start, end: r.Time})
+	}
 }
 
 // forgetHolds drops the holds of calls that are not kept any more.
