@@ -92,7 +92,8 @@ func (l *realNode) startKubelet(context.Context) error {
 	if err := l.configureKubelet(node, l.kubeletConfig(node), l.state.Ports["kube-apiserver"]); err != nil {
 		return err
 	}
-	args := append(l.kubeletArgs(node), "-v="+strconv.Itoa(l.options.KubeletV))
+	// Kubelets before v1.27 do not read the endpoint from their configuration.
+	args := append(l.kubeletArgs(node), "--container-runtime-endpoint=unix://"+l.criOf(node), "-v="+strconv.Itoa(l.options.KubeletV))
 	return l.program("kubelet", []string{"PODSTEP_SOCKET=" + l.paths.agent()}, l.kubelet, args...)
 }
 

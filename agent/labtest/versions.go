@@ -22,8 +22,11 @@ type Version struct {
 // kubelets containerd2` builds them from their modules into the folder that PODSTEP_BIN names.
 func Versions() []Version {
 	return []Version{
+		{Kubelet: "v1.25", kubelet: "kubelet-v1.25.*", target: "kubelets"},
+		{Kubelet: "v1.28", kubelet: "kubelet-v1.28.*", target: "kubelets"},
 		{Kubelet: "v1.30", kubelet: "kubelet-v1.30.*", target: "kubelets"},
 		{Kubelet: "v1.31", kubelet: "kubelet-v1.31.*", target: "kubelets"},
+		{Kubelet: "v1.32", kubelet: "kubelet-v1.32.*", target: "kubelets"},
 		{Kubelet: "v1.33", kubelet: "kubelet-v1.33.*", target: "kubelets"},
 		{Kubelet: "v1.34", kubelet: "kubelet-v1.34.*", target: "kubelets"},
 		{Kubelet: "v1.35", kubelet: "kubelet-v1.35.*", target: "kubelets"},

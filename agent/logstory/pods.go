@@ -1,7 +1,6 @@
 package logstory
 
 import (
-	"encoding/json"
 	"strings"
 	"time"
 
@@ -96,8 +95,8 @@ func (p *pods) of(f *found, list string, at time.Time, isNew bool) (out []*pod) 
 		return nil
 	}
 	names := []string{f.pod}
-	if f.pod == "" && list != "" && json.Unmarshal([]byte(list), &names) != nil {
-		return nil
+	if f.pod == "" && list != "" {
+		names = namesIn(list)
 	}
 	for _, name := range names {
 		if q := p.named(name, at, isNew); q != nil {

@@ -1,7 +1,6 @@
 package logstory
 
 import (
-	"encoding/json"
 	"regexp"
 	"strconv"
 	"time"
@@ -32,13 +31,10 @@ func (t *reporter) showFailures(p *pod, err string, at time.Time) {
 	}
 }
 
-// plegEvent is one of PLEG's events.
-type plegEvent struct{ Type, Data string }
-
 // showPLEG reports the container that an event of PLEG is about, if the runtime's log has its name.
 func (t *reporter) showPLEG(p *pod, k *klog.Entry, at time.Time) {
-	var e plegEvent
-	if t.survey.verbosity >= reportsFrom || json.Unmarshal([]byte(k.Text("event")), &e) != nil {
+	e, ok := readPLEGEvent(k.Text("event"))
+	if !ok || t.survey.verbosity >= reportsFrom {
 		return
 	}
 	name := p.containers[e.Data]
