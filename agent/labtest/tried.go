@@ -23,16 +23,12 @@ func (l *Lab) Tried(way string) {
 	if l.tb.Failed() {
 		return
 	}
-	node, err := l.Client.CoreV1().Nodes().Get(l.Context(), l.State.Node, metav1.GetOptions{})
-	if err != nil {
-		l.tb.Fatal(err)
-	}
 	file := triedFile(l.tb)
 	text, err := os.ReadFile(file)
 	if err != nil {
 		l.tb.Fatal(err)
 	}
-	version := node.Status.NodeInfo.KubeletVersion
+	version := l.KubeletVersion()
 	line := fmt.Sprintf("%s\t%s\t%s", version[:strings.LastIndex(version, ".")], way, version)
 	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
 	if slices.Contains(lines, line) {
@@ -47,6 +43,16 @@ func (l *Lab) Tried(way string) {
 	if err := os.WriteFile(file, []byte(strings.Join(lines, "\n")+"\n"), 0o644); err != nil {
 		l.tb.Fatal(err)
 	}
+}
+
+// KubeletVersion returns the version of the lab's kubelet, as its node reports it.
+func (l *Lab) KubeletVersion() string {
+	l.tb.Helper()
+	node, err := l.Client.CoreV1().Nodes().Get(l.Context(), l.State.Node, metav1.GetOptions{})
+	if err != nil {
+		l.tb.Fatal(err)
+	}
+	return node.Status.NodeInfo.KubeletVersion
 }
 
 // triedFile returns the file beside this one.
