@@ -73,9 +73,9 @@ func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.Caller
 		l.UntilReady(p.Name)
 		l.Delete(p.Name)
 		l.UntilGone(p.Name)
-		// Before v1.27 the worker's goroutine has no UID in its arguments: it is not known whose it is.
+		// Before v1.27 the worker's functions have no UID in their arguments: it is not known whose they are.
 		story := l.UntilEvent(p.Name, "end of its worker", func(e probes.Event) bool {
-			return e.Kind == probes.Exit && (e.Step == "worker.loop" || e.Step == "worker.cterminated" && namelessWorkers(t, l))
+			return e.Kind == probes.Exit && (e.Step == "worker.loop" || e.Step == "term.terminated" && namelessWorkers(t, l))
 		})
 		for r := range rows(story) {
 			out[r] = true
