@@ -129,6 +129,18 @@ func attach(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 	return a
 }
 
+// showIfFailed is to be deferred. If the test has failed, it shows what the agent knows of its breakpoints and probes.
+func showIfFailed(t *testing.T, l *labtest.Lab) {
+	t.Helper()
+	if !t.Failed() {
+		return
+	}
+	for _, command := range [][]string{{"break", "ls", "-o", "json"}, {"doctor"}} {
+		out, errs, _ := l.Podstep(command...)
+		t.Logf("podstep %s prints\n%s%s", strings.Join(command, " "), out, errs)
+	}
+}
+
 // socketOf returns the runtime's socket, which some process must serve.
 func socketOf(t *testing.T, l *labtest.Lab) labtest.Socket {
 	t.Helper()

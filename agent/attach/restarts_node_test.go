@@ -42,6 +42,7 @@ func TestRestartsUnderChurn(t *testing.T) {
 			l := shared.For(t)
 			a := start(t, l, "--allow-holds")
 			l.Must("break", "add", "default/*", "--step", "sync.volumes", "--lease", "2s")
+			defer showIfFailed(t, l)
 			c := labtest.StartChurn(t, l, "restarts-"+probe, 3)
 			// With Delve it takes a while until the breakpoint is there.
 			armed := func() { l.UntilAnyEvent("hold", func(e probes.Event) bool { return e.Kind == probes.Held }) }

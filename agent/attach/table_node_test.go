@@ -108,6 +108,7 @@ const faultsDrawn = 24
 func TestFaultTable(t *testing.T) {
 	l := shared.For(t)
 	h := labtest.WatchHealth(t, l)
+	defer showIfFailed(t, l)
 	b := &breaker{t: t, l: l.WithProgram(labtest.ProgramWithMishaps), kubelet: l.KubeletPID()}
 	faults := drawFaults(labtest.Times(t, "PODSTEP_FAULTS", faultsDrawn))
 	for i, f := range faults {
