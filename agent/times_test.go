@@ -1,9 +1,7 @@
 package agent
 
 import (
-	"slices"
 	"testing"
-	"time"
 
 	"google.golang.org/protobuf/types/known/durationpb"
 
@@ -42,21 +40,12 @@ var makers = []maker{
 	{"Agent.putSight", agentpb.Kind_NOTE, twoSights},
 }
 
-// TestEventsHaveTimes: every event has a time, whichever function makes it. Zero would be 1970 on the screen, and
-// before everything else in a trace.
+// TestEventsHaveTimes: every event has a time, whichever function makes it.
 func TestEventsHaveTimes(t *testing.T) {
 	for _, m := range makers {
 		t.Run(m.function+" "+m.kind.String(), func(t *testing.T) {
 			r := newRig(t, Options{})
-			events := m.make(r)
-			if !slices.ContainsFunc(events, func(e *agentpb.Event) bool { return e.Kind == m.kind }) {
-				t.Fatalf("no event of this kind among %v", events)
-			}
-			for _, e := range events {
-				if e.Time < r.started.UnixNano() || e.Time > time.Now().UnixNano() || e.Mono <= 0 {
-					t.Errorf("event has time %v, mono %v: %v", time.Unix(0, e.Time).UTC(), time.Duration(e.Mono), e)
-				}
-			}
+			eventtest.CheckTimes(t, m.make(r), m.kind, r.started)
 		})
 	}
 }

@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/podstep/podstep/agent/agentpb"
 )
 
 // CheckMakers fails the test unless known has exactly the functions, of the package that is tested, that make events: those
@@ -42,6 +45,20 @@ func CheckMakers(t *testing.T, of string, known []string) {
 	for _, name := range found {
 		if !slices.Contains(known, name) {
 			t.Errorf("%s makes events, and the list does not have it", name)
+		}
+	}
+}
+
+// CheckTimes fails the test unless one of the events is of that kind, and each has a time since the agent began. Zero would
+// be 1970 on the screen, and before everything else in a trace.
+func CheckTimes(t *testing.T, events []*agentpb.Event, kind agentpb.Kind, begun time.Time) {
+	t.Helper()
+	if !slices.ContainsFunc(events, func(e *agentpb.Event) bool { return e.Kind == kind }) {
+		t.Fatalf("no event of this kind among %v", events)
+	}
+	for _, e := range events {
+		if e.Time < begun.UnixNano() || e.Time > time.Now().UnixNano() || e.Mono <= 0 {
+			t.Errorf("event has time %v, mono %v: %v", time.Unix(0, e.Time).UTC(), time.Duration(e.Mono), e)
 		}
 	}
 }
