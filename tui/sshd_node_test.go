@@ -87,7 +87,7 @@ echo 'podstep 3.1, counts the steps of horses'
 func startSSHD(t *testing.T, l *labtest.Lab) *sshd {
 	t.Helper()
 	dir := t.TempDir()
-	ports := freePorts(t, 4)
+	ports := labtest.FreePorts(t, 4)
 	values := map[string]any{"Dir": dir, "Socket": l.State.Agent, "Programs": filepath.Dir(labtest.Bin(t, "podstep")),
 		"Node": ports[0], "Bare": ports[1], "Other": ports[2], "Closed": ports[3]}
 	// sshd has to be started by its whole path.
@@ -139,7 +139,7 @@ func startSSHD(t *testing.T, l *labtest.Lab) *sshd {
 		}
 	})
 	labtest.Eventually(t, "sshd listens", func() bool {
-		c, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", ports[0]))
+		c, err := net.Dial("tcp", "127.0.0.1:"+ports[0])
 		if err == nil {
 			c.Close()
 		}
@@ -147,20 +147,6 @@ func startSSHD(t *testing.T, l *labtest.Lab) *sshd {
 	})
 	d.untilSessions(0)
 	return d
-}
-
-// freePorts returns TCP ports of loopback at which nobody listens.
-func freePorts(t *testing.T, n int) (ports []int) {
-	t.Helper()
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer l.Close()
-		ports = append(ports, l.Addr().(*net.TCPAddr).Port)
-	}
-	return ports
 }
 
 // podstep runs a command as the user does. Its environment names no socket.

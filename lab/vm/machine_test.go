@@ -25,7 +25,7 @@ import (
 type machine struct {
 	tb      testing.TB
 	ssh     *ssh.Client
-	port    int    // of this machine's loopback, at which the machine's sshd is
+	port    string // of this machine's loopback, at which the machine's sshd is
 	console string // the file of its output
 	ended   chan struct{}
 }
@@ -44,8 +44,7 @@ func made(tb testing.TB, name string) string {
 // with the test. What it wrote to its first disk is gone then.
 func boot(tb testing.TB, secondDisk string, kernelArgs ...string) *machine {
 	tb.Helper()
-	m := &machine{tb: tb, console: filepath.Join(tb.TempDir(), "console"), ended: make(chan struct{})}
-	door := freePort(tb)
+	m := &machine{tb: tb, port: labtest.FreePort(tb), console: filepath.Join(tb.TempDir(), "console"), ended: make(chan struct{})}
 	// Not every machine has KVM, and not everywhere does KVM boot this one.
 	accel := os.Getenv("PODSTEP_VM_ACCEL")
 	if accel == "" {
@@ -57,7 +56,7 @@ func boot(tb testing.TB, secondDisk string, kernelArgs ...string) *machine {
 		"-kernel", made(tb, "kernel"), "-initrd", made(tb, "initrd"), "-append", strings.Join(args, " "),
 		"-drive", "file="+made(tb, "disk.img")+",format=raw,if=virtio,snapshot=on",
 		"-drive", "file="+secondDisk+",format=raw,if=virtio,readonly=on",
-		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%d-:22", door), "-device", "virtio-net-pci,netdev=net")
+		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%s-:22", m.port), "-device", "virtio-net-pci,netdev=net")
 	var errs bytes.Buffer
 	qemu.Stderr = &errs
 	qemu.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
@@ -84,20 +83,9 @@ func boot(tb testing.TB, secondDisk string, kernelArgs ...string) *machine {
 			tb.Logf("qemu printed: %s\nend of the machine's console:\n%s", errs.String(), m.consoleEnd())
 		}
 	})
-	m.port = door
-	m.enter(fmt.Sprintf("127.0.0.1:%d", door))
+	m.enter("127.0.0.1:" + m.port)
 	tb.Logf("booted in %v: %s", time.Since(begin).Round(time.Second), m.must("uname -r"))
 	return m
-}
-
-func freePort(tb testing.TB) int {
-	tb.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 // enter waits until the machine's sshd accepts our login. Nothing reports that it does.

@@ -52,8 +52,8 @@ func (n *node) userPath(t *testing.T) string {
 	}
 	dir := t.TempDir()
 	for name, text := range map[string]string{
-		"known":  fmt.Sprintf("[127.0.0.1]:%d %s", n.port, host),
-		"config": fmt.Sprintf("Host %s\nHostName 127.0.0.1\nPort %d\nUser root\nIdentityFile %s\nUserKnownHostsFile %s/known\n", nodeName, n.port, made(t, "key"), dir),
+		"known":  fmt.Sprintf("[127.0.0.1]:%s %s", n.port, host),
+		"config": fmt.Sprintf("Host %s\nHostName 127.0.0.1\nPort %s\nUser root\nIdentityFile %s\nUserKnownHostsFile %s/known\n", nodeName, n.port, made(t, "key"), dir),
 		"ssh":    fmt.Sprintf("#!/bin/sh\nexec %s -F %s/config \"$@\"\n", ssh, dir),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o700); err != nil {
