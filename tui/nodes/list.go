@@ -29,8 +29,8 @@ type List struct {
 	shown  int
 	cursor int
 	top    int
-	// nodeless are the pods that have no node, the worst first.
-	nodeless []row
+	// nodeless are the pods that have no node, the worst first; waiting are those of them that the rows have.
+	nodeless, waiting []row
 	// kept has the pods of nodes, by their indexes, as they were sorted last.
 	kept map[int]sorted
 }
@@ -118,13 +118,13 @@ func (l *List) selected() *row {
 
 // arrange makes the rows anew, and finds the one that was selected.
 func (l *List) arrange(was *row) {
-	l.rows, l.shown = l.rows[:0], 0
+	l.rows, l.shown, l.waiting = l.rows[:0], 0, l.stillNodeless()
 	if l.byNamespace {
 		l.arrangeNamespaces()
 	} else {
-		if pods := l.waiting(); len(pods) > 0 {
+		if len(l.waiting) > 0 {
 			l.rows = append(l.rows, row{node: None})
-			l.add(pods)
+			l.add(l.waiting)
 		}
 		for i := range l.all {
 			l.rows = append(l.rows, row{node: i})
@@ -142,7 +142,7 @@ func (l *List) arrange(was *row) {
 // arrangeNamespaces puts the nodes that do not answer first, since no namespace shows them.
 func (l *List) arrangeNamespaces() {
 	by := map[string][]row{}
-	for _, r := range l.waiting() {
+	for _, r := range l.waiting {
 		by[r.namespace] = append(by[r.namespace], r)
 	}
 	for i := range l.all {
@@ -201,8 +201,9 @@ func (l *List) podsOf(i int) []row {
 	return is.pods
 }
 
-// waiting returns the pods that have no node, and that the filter selects. A pod that a node has by now is not among them.
-func (l *List) waiting() (pods []row) {
+// stillNodeless returns the pods that have no node, and that the filter selects. A pod that a node has by now is not among
+// them.
+func (l *List) stillNodeless() (pods []row) {
 	if len(l.nodeless) == 0 {
 		return nil
 	}

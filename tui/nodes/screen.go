@@ -35,7 +35,7 @@ func (l *List) title() string {
 		pods += len(l.all[i].Pods)
 	}
 	text := l.lang.Inf(words.Text("%d nodes, %s", "%d 个节点，%s"), len(l.all), l.podCount(pods))
-	if without := len(l.waiting()); without > 0 {
+	if without := len(l.waiting); without > 0 {
 		text += l.lang.Inf(words.Text("; without a node: %d", "；没有节点的：%d 个"), without)
 	}
 	if wait := counts[fleet.Connecting]; wait > 0 {
@@ -55,7 +55,7 @@ func (l *List) row(r *row, now time.Time) screen.NodesRow {
 	case r.why != nil:
 		return l.waits(r, now)
 	case r.node == None && r.namespace == "":
-		return screen.NodesRow{Head: true, Name: l.lang.In(noNode), State: l.podCount(len(l.waiting()))}
+		return screen.NodesRow{Head: true, Name: l.lang.In(noNode), State: l.podCount(len(l.waiting))}
 	case r.node == None:
 		return screen.NodesRow{Head: true, Name: words.Clean(r.namespace)}
 	case r.pod == nil:
