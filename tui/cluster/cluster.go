@@ -6,7 +6,6 @@ package cluster
 
 import (
 	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -15,6 +14,8 @@ import (
 	"sync"
 
 	"k8s.io/client-go/tools/clientcmd"
+
+	"github.com/podstep/podstep/agent/labstate"
 )
 
 // Cluster is a cluster. It has a directory if it is a lab.
@@ -23,7 +24,7 @@ type Cluster struct {
 	Dir string
 	// Kubeconfig is the file by which the API server is reached.
 	Kubeconfig string
-	// Devices is how many devices each node of the lab has.
+	// Devices is how many devices of the lab's DRA driver each node has.
 	Devices int
 
 	mu  sync.Mutex
@@ -38,8 +39,9 @@ func Find(socket, named, env string) *Cluster {
 	}
 	c := &Cluster{}
 	dir := filepath.Dir(socket)
-	if state, err := os.ReadFile(filepath.Join(dir, "state.json")); err == nil {
-		c.Dir, c.Devices = dir, devicesIn(state)
+	if _, err := os.Stat(labstate.File(dir)); err == nil {
+		state, _ := labstate.Read(dir) // of one that cannot be read no devices are known
+		c.Dir, c.Devices = dir, state.Devices
 	}
 	found := filepath.Join(dir, "kubeconfig")
 	switch _, err := os.Stat(found); {
@@ -51,17 +53,6 @@ func Find(socket, named, env string) *Cluster {
 		c.Kubeconfig = env
 	}
 	return c
-}
-
-// devicesIn returns how many devices each node of a lab has, by the lab's state. That of an older lab does not say.
-func devicesIn(state []byte) int {
-	var s struct {
-		Devices int `json:"devices"`
-	}
-	if json.Unmarshal(state, &s) != nil {
-		return 0
-	}
-	return s.Devices
 }
 
 // HasDevices reports whether the nodes have devices of the lab's DRA driver.
