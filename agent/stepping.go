@@ -31,6 +31,9 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 	sync := p.State.sync.Load()
 	switch req.GetMode() {
 	case agentpb.StepMode_INTO:
+		if req.GetUntil() != "" {
+			return a.intoCall(h, req.GetUntil())
+		}
 		return func(s *span, side int) bool { return entry(s, side) && onward(s) }, nil
 	case agentpb.StepMode_OVER:
 		// What happens in the call is passed over; so is the rest of a call
@@ -51,19 +54,37 @@ func (a *Agent) placeFor(h *hold, req *agentpb.StepRequest) (func(*span, int) bo
 			return entry(s, side) && s.onWorkerOf(p) && p.State.sync.Load() > sync
 		}, nil
 	case agentpb.StepMode_UNTIL:
-		if _, err := a.matchSteps(req.GetUntil()); err != nil {
-			return nil, err
-		}
-		return func(s *span, side int) bool {
-			ok, _ := path.Match(req.GetUntil(), s.step.Name)
-			// Some steps name only at their end which pods they are about.
-			return ok && s != from && (side == enter || !a.canHold(s.step, enter))
-		}, nil
+		named, err := a.placesNamed(req.GetUntil())
+		return func(s *span, side int) bool { return s != from && named(s, side) }, err
 	}
 	if byLine(req.GetMode()) {
 		return func(*span, int) bool { return false }, nil
 	}
 	return nil, invalid(agentpb.Problem_BAD_MODE, args{"mode": req.GetMode().String()})
+}
+
+// intoCall returns the place that suits to step into calls of the steps that a glob names, inside the call at which h holds. If
+// none of them comes, the pod is held where it would be after a step over.
+func (a *Agent) intoCall(h *hold, glob string) (func(*span, int) bool, error) {
+	from := h.At.span
+	onward := a.onward(h)
+	named, err := a.placesNamed(glob)
+	return func(s *span, side int) bool {
+		if s.within(from) {
+			return s != from && named(s, side)
+		}
+		return entry(s, side) && onward(s)
+	}, err
+}
+
+// placesNamed returns the place that suits where a pod can be held first in calls of the steps that a glob names. Some steps name
+// only at their end which pods they are about.
+func (a *Agent) placesNamed(glob string) (func(*span, int) bool, error) {
+	_, err := a.matchSteps(glob)
+	return func(s *span, side int) bool {
+		ok, _ := path.Match(glob, s.step.Name)
+		return ok && (side == enter || !a.canHold(s.step, enter))
+	}, err
 }
 
 // byLine reports whether a way of stepping goes by lines of the kubelet's code.

@@ -3955,7 +3955,8 @@ type StepRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	Pods  *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
 	Mode  StepMode               `protobuf:"varint,2,opt,name=mode,proto3,enum=podstep.agent.v1.StepMode" json:"mode,omitempty"`
-	// until is a glob over step names, for UNTIL.
+	// until is a glob over step names: for UNTIL those to which the pod goes on; for INTO those that it may go into. If the
+	// call at which the pod is held comes to none of them, INTO ends where OVER would. Empty: INTO goes into any step.
 	Until string               `protobuf:"bytes,3,opt,name=until,proto3" json:"until,omitempty"`
 	Lease *durationpb.Duration `protobuf:"bytes,4,opt,name=lease,proto3" json:"lease,omitempty"`
 	Wait  *durationpb.Duration `protobuf:"bytes,5,opt,name=wait,proto3" json:"wait,omitempty"`

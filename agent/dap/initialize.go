@@ -40,6 +40,7 @@ func capabilities() dap.Capabilities {
 		SupportsDataBreakpoints:               true,
 		SupportsBreakpointLocationsRequest:    true,
 		SupportsSteppingGranularity:           true,
+		SupportsStepInTargetsRequest:          true,
 		SupportsSingleThreadExecutionRequests: true,
 		ExceptionBreakpointFilters: []dap.ExceptionBreakpointsFilter{
 			{Filter: filterFailed, Label: "Failed call", Description: "Stops a pod as a call to the container runtime, or the step that made it, returns an error", SupportsCondition: true,

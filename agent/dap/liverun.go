@@ -23,9 +23,10 @@ var modes = map[move][2]agentpb.StepMode{
 }
 
 // move lets one held pod go on, until something holds it or to the next place.
-func (l *live) move(place int, how move, byLine bool) (after func(), err error) {
+func (l *live) move(place int, m moving) (after func(), err error) {
 	p := l.pod(place)
 	name := l.st.name(place)
+	how := m.how
 	mode, steps := modes[how]
 	switch {
 	case how == moveBack || how == moveBackOn:
@@ -43,8 +44,11 @@ func (l *live) move(place int, how move, byLine bool) (after func(), err error) 
 		return nil, fmt.Errorf("a step of %s is under way already", name)
 	}
 	req := &agentpb.StepRequest{Pods: l.st.only(place), Mode: mode[0], Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), WhileConnected: true}
-	if byLine {
+	if m.byLine {
 		req.Mode = mode[1]
+	}
+	if m.to != nil {
+		req.Until = m.to.step
 	}
 	asked := l.newAsk()
 	p.asked, p.shown = asked, false

@@ -21,6 +21,8 @@ type ref struct {
 	nodes func() []node
 	// pod: they are the fields of the pod.
 	pod bool
+	// call: it is a step to step into.
+	call *call
 }
 
 // add gives a number to a frame or to a list of variables.

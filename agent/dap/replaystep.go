@@ -13,15 +13,16 @@ import (
 )
 
 // move moves one pod of a recording, forwards or back. All others stay where they are.
-func (p *replay) move(place int, how move, byLine bool) (after func(), err error) {
+func (p *replay) move(place int, m moving) (after func(), err error) {
 	c := p.pods[place]
+	how := m.how
 	switch {
 	case c == nil:
 		return nil, fmt.Errorf("%s has no events in the recording", p.st.name(place))
-	case byLine:
+	case m.byLine:
 		return nil, fmt.Errorf("a recording has steps and no lines; leave the granularity out")
 	}
-	to, reason, hit := p.next(place, c, how)
+	to, reason, hit := p.next(place, c, m)
 	return func() {
 		p.s.refs.drop(place)
 		p.printLogs(place, c.pos, to)
@@ -42,7 +43,8 @@ func (p *replay) move(place int, how move, byLine bool) (after func(), err error
 }
 
 // next returns the event to which a move leads, and why it ends there: a step, a breakpoint, or the end of the recording.
-func (p *replay) next(place int, c *cursor, how move) (to int, reason string, hit *point) {
+func (p *replay) next(place int, c *cursor, m moving) (to int, reason string, hit *point) {
+	how := m.how
 	all := p.events(place)
 	at, _ := slices.BinarySearch(all, c.pos)
 	by := 1
@@ -68,7 +70,7 @@ func (p *replay) next(place int, c *cursor, how move) (to int, reason string, hi
 				return all[i], hit.reason, hit
 			}
 		}
-		if how != moveOn && how != moveBackOn && p.isPlace(all[i], &head, c, how) {
+		if how != moveOn && how != moveBackOn && p.isPlace(all[i], &head, c, m) {
 			return all[i], "step", nil
 		}
 	}
@@ -79,14 +81,14 @@ func (p *replay) next(place int, c *cursor, how move) (to int, reason string, hi
 }
 
 // isPlace reports whether a step ends at an event.
-func (p *replay) isPlace(pos int, head *wire.Header, c *cursor, how move) bool {
+func (p *replay) isPlace(pos int, head *wire.Header, c *cursor, m moving) bool {
 	ref := p.st.h.SpanOf(pos, head)
 	sp := p.st.h.Span(ref)
 	if sp == nil || head.Kind != agentpb.Kind_ENTER && head.Kind != agentpb.Kind_EXIT {
 		return false
 	}
 	failed := head.Kind == agentpb.Kind_EXIT && head.HasError
-	switch how {
+	switch m.how {
 	case moveOut:
 		// The end of the call around this one; of a call around none, its own end.
 		own := p.st.h.Span(c.stop.span)
@@ -94,7 +96,16 @@ func (p *replay) isPlace(pos int, head *wire.Header, c *cursor, how move) bool {
 	case moveOver:
 		return (head.Kind == agentpb.Kind_ENTER || failed) && !p.inside(sp, c.stop.span)
 	}
+	if m.to != nil && !p.over(c.stop.span, pos) {
+		return head.Kind == agentpb.Kind_ENTER && p.inside(sp, c.stop.span) && p.st.h.Step(sp.Step).Name == m.to.step
+	}
 	return head.Kind == agentpb.Kind_ENTER || failed
+}
+
+// over reports whether a call has ended before an event.
+func (p *replay) over(ref, pos int) bool {
+	sp := p.st.h.Span(ref)
+	return sp == nil || sp.Exit != history.None && sp.Exit < pos
 }
 
 // inside reports whether a call happens in another.

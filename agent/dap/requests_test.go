@@ -51,7 +51,7 @@ func TestRequests(t *testing.T) {
 			e.t.Cleanup(func() { <-done }) // before the next test's kubelet has the hook
 			_, frames := e.frames(thread)
 			return thread, frames[0].Id
-		}, see + " scopes stackTrace continue next stepIn stepOut"},
+		}, see + " scopes stackTrace stepInTargets continue next stepIn stepOut"},
 		"replay": {func(e *editor) (int, int) {
 			e.do("initialize", nil)
 			e.do("launch", map[string]any{"trace": labTrace, "pod": "no-image"})

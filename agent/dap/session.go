@@ -21,6 +21,13 @@ const (
 	moveBackOn // back until a breakpoint
 )
 
+// moving is how a pod moves.
+type moving struct {
+	how    move
+	byLine bool
+	to     *call // for moveInto: only into this one; nil: into whatever comes next
+}
+
 // target is what a session debugs. Its methods are called with the session's mu held.
 type target interface {
 	// story is what is known of its pods.
@@ -32,7 +39,9 @@ type target interface {
 	// stop returns where a pod is stopped; nil: it is not.
 	stop(place int) *stop
 	// move moves one pod. It returns what is to be done once the request is answered.
-	move(place int, how move, byLine bool) (after func(), err error)
+	move(place int, how moving) (after func(), err error)
+	// calls are the steps that a frame's call may still come to, and at which the pod can be stopped, in the order of the code.
+	calls(f *frame) []call
 	// pause stops a pod at its next step.
 	pause(place int) (after func(), err error)
 	// points has the breakpoints.
@@ -146,7 +155,7 @@ func (s *session) dispatchRun(request dap.RequestMessage) (handled bool, err err
 	case *dap.NextRequest:
 		err = s.move(r.Arguments.ThreadId, moveOver, r.Arguments.Granularity, &dap.NextResponse{Response: done(r)})
 	case *dap.StepInRequest:
-		err = s.move(r.Arguments.ThreadId, moveInto, r.Arguments.Granularity, &dap.StepInResponse{Response: done(r)})
+		err = s.stepIn(r)
 	case *dap.StepOutRequest:
 		err = s.move(r.Arguments.ThreadId, moveOut, r.Arguments.Granularity, &dap.StepOutResponse{Response: done(r)})
 	case *dap.StepBackRequest:
@@ -168,6 +177,8 @@ func (s *session) dispatchSee(request dap.RequestMessage) (handled bool, err err
 		s.out.put(&dap.ThreadsResponse{Response: done(r), Body: dap.ThreadsResponseBody{Threads: s.target.threads()}})
 	case *dap.StackTraceRequest:
 		err = s.stackTrace(r)
+	case *dap.StepInTargetsRequest:
+		err = s.stepInTargets(r)
 	case *dap.ScopesRequest:
 		err = s.scopes(r)
 	case *dap.VariablesRequest:
@@ -212,13 +223,17 @@ func (s *session) dispatchPoints(request dap.RequestMessage) (handled bool, err 
 // move moves one pod and answers the request. The answer comes before whatever follows from it: an editor that learns of
 // a stop before it learns that its step was accepted takes the pod for running.
 func (s *session) move(place int, how move, g dap.SteppingGranularity, answer dap.Message) error {
-	if err := s.known(place); err != nil {
-		return err
-	}
 	if g == "instruction" {
 		return fmt.Errorf("podstep steps by step or by line, not by instruction")
 	}
-	after, err := s.target.move(place, how, g == "line")
+	return s.moveBy(place, moving{how: how, byLine: g == "line"}, answer)
+}
+
+func (s *session) moveBy(place int, how moving, answer dap.Message) error {
+	if err := s.known(place); err != nil {
+		return err
+	}
+	after, err := s.target.move(place, how)
 	if err != nil {
 		return err
 	}

@@ -9,11 +9,14 @@ package source
 
 import (
 	"bytes"
+	"cmp"
 	"compress/gzip"
 	_ "embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -46,6 +49,13 @@ type Excerpt struct {
 // Calls returns the numbers of the lines that lead to the step callee: calls of its function or, if there are none,
 // of functions that come to it. They are in order. There are none for a step that is reached in another way.
 func (e Excerpt) Calls(callee string) []int { return e.calls[callee] }
+
+// Callees returns the steps to which lines of the function lead, in the order of their first lines.
+func (e Excerpt) Callees() []string {
+	return slices.SortedFunc(maps.Keys(e.calls), func(a, b string) int {
+		return cmp.Or(cmp.Compare(e.calls[a][0], e.calls[b][0]), cmp.Compare(a, b))
+	})
+}
 
 // Of returns the source of a step.
 func Of(step string) (Excerpt, bool) {
