@@ -79,6 +79,9 @@ func (l *limits) check(spec *agentpb.AddBreakpointRequest) error {
 	if slow := spec.GetSlowerThan(); slow != nil && (!slow.IsValid() || slow.AsDuration() < 0) {
 		return invalid(agentpb.Problem_BAD_SLOWER_THAN, args{"asked": slow.AsDuration().String()})
 	}
+	if _, is := agentpb.On_name[int32(spec.GetOn())]; !is {
+		return invalid(agentpb.Problem_BAD_ON, args{"on": spec.GetOn().String()})
+	}
 	switch act := spec.GetAction().(type) {
 	case *agentpb.AddBreakpointRequest_Hold:
 		_, err := within("lease", unlessZero(act.Hold.GetLease()), l.lease)

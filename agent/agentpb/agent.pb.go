@@ -366,6 +366,8 @@ const (
 	Problem_BAD_STEP_PATTERN Problem_Code = 21
 	// BAD_MODE: there is no such StepMode. Args: mode.
 	Problem_BAD_MODE Problem_Code = 22
+	// BAD_ON: there is no such On. Args: on.
+	Problem_BAD_ON Problem_Code = 23
 	// NOT_POSITIVE: a duration is zero or less. Args: what, which is lease, wait,
 	// delay or life.
 	Problem_NOT_POSITIVE Problem_Code = 30
@@ -477,6 +479,7 @@ var (
 		20: "STEP_NOT_FOUND",
 		21: "BAD_STEP_PATTERN",
 		22: "BAD_MODE",
+		23: "BAD_ON",
 		30: "NOT_POSITIVE",
 		31: "TOO_LONG",
 		32: "BAD_SLOWER_THAN",
@@ -537,6 +540,7 @@ var (
 		"STEP_NOT_FOUND":       20,
 		"BAD_STEP_PATTERN":     21,
 		"BAD_MODE":             22,
+		"BAD_ON":               23,
 		"NOT_POSITIVE":         30,
 		"TOO_LONG":             31,
 		"BAD_SLOWER_THAN":      32,
@@ -5029,7 +5033,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06places\x18\v \x03(\v2\x1c.podstep.agent.v1.StackFrameR\x06places\"R\n" +
 	"\aRefused\x12\x12\n" +
 	"\x04step\x18\x01 \x01(\tR\x04step\x123\n" +
-	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xd2\n" +
+	"\aproblem\x18\x03 \x01(\v2\x19.podstep.agent.v1.ProblemR\aproblem\"\xde\n" +
 	"\n" +
 	"\aProblem\x122\n" +
 	"\x04code\x18\x01 \x01(\x0e2\x1e.podstep.agent.v1.Problem.CodeR\x04code\x127\n" +
@@ -5038,7 +5042,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x06reason\x18\x04 \x01(\v2\x18.podstep.agent.v1.ReasonR\x06reason\x1a7\n" +
 	"\tArgsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
-	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xbd\b\n" +
+	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"\xc9\b\n" +
 	"\x04Code\x12\x0f\n" +
 	"\vUNSPECIFIED\x10\x00\x12\f\n" +
 	"\bINTERNAL\x10\x01\x12\r\n" +
@@ -5055,7 +5059,9 @@ const file_agent_proto_rawDesc = "" +
 	"\x0fBAD_POD_PATTERN\x10\x0e\x12\x12\n" +
 	"\x0eSTEP_NOT_FOUND\x10\x14\x12\x14\n" +
 	"\x10BAD_STEP_PATTERN\x10\x15\x12\f\n" +
-	"\bBAD_MODE\x10\x16\x12\x10\n" +
+	"\bBAD_MODE\x10\x16\x12\n" +
+	"\n" +
+	"\x06BAD_ON\x10\x17\x12\x10\n" +
 	"\fNOT_POSITIVE\x10\x1e\x12\f\n" +
 	"\bTOO_LONG\x10\x1f\x12\x13\n" +
 	"\x0fBAD_SLOWER_THAN\x10 \x12\x10\n" +

@@ -32,6 +32,7 @@ var problems = map[agentpb.Problem_Code]probes.Text{
 	agentpb.Problem_STEP_NOT_FOUND:   text(`no step is named "{pattern}"; see podstep steps`, `没有名为“{pattern}”的步骤；见 podstep steps`),
 	agentpb.Problem_BAD_STEP_PATTERN: text(`bad step pattern "{pattern}": syntax error in pattern`, `步骤模式“{pattern}”有语法错误`),
 	agentpb.Problem_BAD_MODE:         text("no such way of stepping: {mode}", "没有这种单步方式：{mode}"),
+	agentpb.Problem_BAD_ON:           text("a breakpoint acts on enter, exit or error; there is no {on}", "断点作用于进入、返回或出错；没有 {on}"),
 
 	agentpb.Problem_NOT_POSITIVE:    text("the {what} must be longer than 0", "{what}必须大于零"),
 	agentpb.Problem_TOO_LONG:        text("a {what} of {asked} is too long: this agent grants at most {most}", "{what} {asked} 太长：该代理最多允许 {most}"),
