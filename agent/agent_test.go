@@ -350,6 +350,24 @@ func (r *rig) sameCounts(after string) {
 	}
 }
 
+// TestEarly: a call that may be quiet and that its arguments show not to be is published as it begins.
+func TestEarly(t *testing.T) {
+	for claims, want := range map[int]int{0: 0, 2: 1} {
+		r := newRig(t, Options{})
+		p := newPod("default", "web")
+		_ = r.sync(p, nil)
+		before := len(r.events("web"))
+		ptr, _ := hook.Enter(r.c.Step("rt.dra").ID, hook.List(p, claims))
+		if got := len(r.events("web")) - before; got != want {
+			t.Errorf("with %d claims %d events have come, not %d", claims, got, want)
+		}
+		hook.Leave(ptr, nil, func(to hook.To) { hook.Quiet(to, claims == 0) })
+		if got := len(r.events("web")) - before; got != 2*want {
+			t.Errorf("with %d claims %d events have come at the end", claims, got)
+		}
+	}
+}
+
 func TestQuiet(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("default", "web")

@@ -41,6 +41,7 @@ func (a *Agent) Enter(id int, cur *hook.Span, values hook.Values) (*hook.Span, e
 	var t taker
 	t.atEnter(a, s)
 	hook.Eval(values, &t)
+	s.checkEarly(t.wire)
 	s.Init(a.enterPods(s, &t), s)
 	if step.keepsFields() {
 		t.save()

@@ -65,6 +65,7 @@ func (p *Probe) Begin(seen Seen) *Call {
 	var t taker
 	t.atEnter(a, s)
 	t.takeAll(seen.Values)
+	s.checkEarly(t.wire)
 	t.save()
 	a.enterPods(s, &t)
 	if of := a.pods.Known(seen.UID); of != nil && s.one.pod == nil && s.many == nil {

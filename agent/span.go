@@ -7,6 +7,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes/hook"
 )
 
@@ -193,4 +194,14 @@ func (s *span) within(other *span) bool {
 		}
 	}
 	return false
+}
+
+// checkEarly finds out whether a call that may be quiet is to be published as it begins, by its fields: see probes.Step.Early.
+func (s *span) checkEarly(shown fieldBytes) {
+	if !s.late || s.step.Early == "" {
+		return
+	}
+	if n, ok := wire.Lookup(shown, s.step.Early).Number(); ok && n > 0 {
+		s.late = false
+	}
 }

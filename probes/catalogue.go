@@ -96,6 +96,10 @@ type Step struct {
 	Quiet string `yaml:"quiet"`
 	// QuietMemory, if set, is what a probe without a compiler reads in place of Quiet.
 	QuietMemory string `yaml:"quietMemory" json:"-"`
+	// Early names a field. A call that begins with more than zero in it will not be quiet, so its beginning is an event at once: it
+	// may hang, with no other step in it. The beginning of any other call that may be quiet is an event only when something comes
+	// of the call.
+	Early string `yaml:"early"`
 	// Idle makes a call quiet if it did not fail and no other step happened in it. It is the cheap kind of Quiet,
 	// for loops that look at every pod.
 	Idle bool `yaml:"idle"`
@@ -426,6 +430,7 @@ func (s *Step) problems(c *Catalogue) (out []string) {
 	for _, n := range s.Hold.NotWithin {
 		add(c.Step(n) == nil, "hold: there is no step "+n+" not to be within")
 	}
+	add(s.Early != "" && (s.Quiet == "" || !slices.ContainsFunc(s.Fields, func(f Field) bool { return f.Name == s.Early })), "early names no field of a call that may be quiet")
 	add(s.Root && s.Starts, "root has no parent to be started from")
 	for _, f := range append(append([]Field{}, s.Fields...), s.Results...) {
 		add(f.Name == "" || (f.Expr == "") != s.Outside(), "a field lacks its name or expression")

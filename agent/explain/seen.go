@@ -40,6 +40,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
 	out.Behind = out.Whereabouts.Args[argOther]
+	out.LookedAt = r.lookedAt()
 	return out
 }
 

@@ -189,7 +189,7 @@ func (r *reader) pullsBefore() string {
 	for i := range r.h.Pods() {
 		p := r.world.Pod(i)
 		if i > 0 && p.At != history.None && p.Step == wait && r.h.GoesOn(i, probes.RolePull, p.Since, r.at) {
-			return r.h.Pod(i).Entity.Name
+			return r.h.Pod(i).Entity.NamespacedName()
 		}
 	}
 	return ""

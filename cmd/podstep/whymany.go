@@ -125,6 +125,7 @@ func newManyAnswer(m *gather.Many) *manyAnswer {
 		g.first = &g.pods[0].Findings[0]
 	}
 	slices.SortStableFunc(a.groups, worse)
+	a.groups = byCulprit(a.groups)
 	return a
 }
 
@@ -300,6 +301,7 @@ type manyJSON struct {
 	Young    int               `json:"young"`
 	Owners   int               `json:"owners"`
 	Classes  []classJSON       `json:"classes"`
+	Culprits []culpritJSON     `json:"culprits"`
 	Causes   []groupJSON       `json:"causes"`
 	Unseen   []evidence.Unseen `json:"unseen"`
 }
@@ -310,7 +312,7 @@ func (a *manyAnswer) print(w io.Writer, f *whyFlags) error {
 }
 
 func (a *manyAnswer) data(l words.Lang) any {
-	data := manyJSON{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, append([]classJSON{}, a.byClass()...), []groupJSON{}, append([]evidence.Unseen{}, a.unseen...)}
+	data := manyJSON{nil, a.looked, a.stuck, a.troubled, a.young, a.owners, append([]classJSON{}, a.byClass()...), append([]culpritJSON{}, culprits(a.groups)...), []groupJSON{}, append([]evidence.Unseen{}, a.unseen...)}
 	if a.object != nil {
 		of := newWhyJSON(a.object, l)
 		data.Object = &of
@@ -340,6 +342,9 @@ func (a *manyAnswer) write(w io.Writer, l words.Lang) {
 		}
 		fmt.Fprintf(w, "%s  %s %s\n", strings.Join(names, ", "), stateWord(g.pods[0].Report, l), soLong(l, a.taken.Sub(g.pods[0].Since)))
 		fmt.Fprintf(w, "  %s  (%s, %s)\n  %s\n", g.first.Title(l), g.first.Cause.ID, g.first.Confidence.In(l), g.first.Sentence(l))
+		if c := g.first.Culprit; c != nil {
+			fmt.Fprintln(w, "  "+l.Inf(words.Text("culprit: %s", "祸首：%s"), c.In(l)))
+		}
 		if next := g.first.Advice(l); len(next) > 0 && next[0].Run != "" {
 			fmt.Fprintf(w, "    %s\n", next[0].Run)
 		}
@@ -359,6 +364,9 @@ func (a *manyAnswer) summary(l words.Lang) string {
 	var classes []string
 	for _, c := range a.byClass() {
 		classes = append(classes, fmt.Sprintf("%s %d", c.Class, c.Pods))
+	}
+	if named := culprits(a.groups); len(named) > 0 {
+		out += l.Inf(words.Text(" Culprits: %s.", "祸首：%s。"), culpritNames(named, l))
 	}
 	if len(a.groups) > 1 {
 		out += l.Inf(words.Text(" By class: %s.", "按类别：%s。"), strings.Join(classes, ", "))

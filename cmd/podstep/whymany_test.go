@@ -137,3 +137,35 @@ func TestDemands(t *testing.T) {
 		t.Errorf("%q, %q, %q", sameCause(one), sameCause(same), sameCause(other))
 	}
 }
+
+// TestByCulprit: what is wrong with a culprit comes before its victims, and the victims of one come together, each once.
+func TestByCulprit(t *testing.T) {
+	since := time.Now()
+	of := func(name, culprit string) group {
+		f := &causes.Finding{Cause: causes.Named("general.fails")}
+		if culprit != "" {
+			f.Culprit = &causes.Culprit{Kind: causes.CulpritPod, Namespace: "shop", Name: culprit}
+		}
+		return group{[]groupPod{{&causes.Report{Pod: evidence.Name{Namespace: "shop", Name: name}, Since: since}, ""}}, f}
+	}
+	for want, groups := range map[string][]group{
+		"b c a d": {of("c", "b"), of("a", ""), of("d", ""), of("b", "")},
+		"r x y z": {of("y", "x"), of("z", "x"), of("x", "r"), of("r", "")},
+		"a b c":   {of("a", "gone"), of("c", ""), of("b", "gone")},
+	} {
+		var got []string
+		for _, g := range byCulprit(groups) {
+			got = append(got, g.pods[0].Pod.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("the order is %v, want %s", got, want)
+		}
+	}
+	if n := len(byCulprit([]group{of("a", "b"), of("b", "a")})); n != 2 { // each waits for the other
+		t.Errorf("%d groups are left of 2", n)
+	}
+	all := culprits([]group{of("a", "x"), of("b", "y"), of("c", "y"), of("d", "")})
+	if len(all) != 2 || all[0].Name != "y" || all[0].Pods != 2 {
+		t.Errorf("the culprits are %+v", all)
+	}
+}

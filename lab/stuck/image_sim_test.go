@@ -89,7 +89,7 @@ func TestPullHangs(t *testing.T) {
 			faultOf(p, "pull", "hang")
 			e.Pod(p)
 		}},
-		{Cause: "image.pullQueued", Only: apart, Make: func(e *Env) {
+		{Cause: "image.pullQueued", Culprit: "pod NS/first", Only: apart, Make: func(e *Env) {
 			first := hang(e, "first")
 			faultOf(first, "pull", "hang")
 			e.Pod(first)

@@ -71,15 +71,15 @@ func TestScheduling(t *testing.T) {
 				p.Spec.Affinity = &corev1.Affinity{PodAffinity: &corev1.PodAffinity{RequiredDuringSchedulingIgnoredDuringExecution: otherPods}}
 			})
 		}},
-		{Cause: "scheduling.podAntiAffinity", Make: func(e *Env) {
+		{Cause: "scheduling.podAntiAffinity", Culprit: "pod NS/blocker", Make: func(e *Env) {
 			e.blocker(labelled)
 			e.Busybox(labtest.Sleep, away)
 		}},
-		{Cause: "scheduling.existingAntiAffinity", Make: func(e *Env) {
+		{Cause: "scheduling.existingAntiAffinity", Culprit: "pod NS/blocker", Make: func(e *Env) {
 			e.blocker(away)
 			e.Busybox(labtest.Sleep, labelled)
 		}},
-		{Cause: "scheduling.hostPort", Make: func(e *Env) {
+		{Cause: "scheduling.hostPort", Culprit: "pod NS/blocker", Make: func(e *Env) {
 			port := func(p *corev1.Pod) {
 				p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 18080, HostPort: 18080}}
 			}
@@ -166,7 +166,7 @@ func TestSchedulingClaims(t *testing.T) {
 		}, Meanwhile: []string{"scheduling.claim.noClass"}},
 		{Cause: "scheduling.claim.classMissing", Make: func(e *Env) { e.claim("no-such-class", nil) }},
 		{Cause: "scheduling.claim.noClass", Make: func(e *Env) { e.claim("", nil) }},
-		{Cause: "scheduling.claim.provisioning", Make: func(e *Env) {
+		{Cause: "scheduling.claim.provisioning", Culprit: "driver example.com/disks", Make: func(e *Env) {
 			e.claim(e.class("example.com/disks", storagev1.VolumeBindingImmediate), nil)
 		}, Meanwhile: []string{"scheduling.claim.unbound"}},
 		{Cause: "scheduling.noVolume", Make: func(e *Env) {
@@ -178,7 +178,7 @@ func TestSchedulingClaims(t *testing.T) {
 			}}}})
 			e.claim("", nil)
 		}, Meanwhile: []string{"scheduling.claim.noClass"}},
-		{Cause: "scheduling.writeOncePod", Make: func(e *Env) {
+		{Cause: "scheduling.writeOncePod", Culprit: "pod NS/web", Make: func(e *Env) {
 			e.volume("", pathOnNode, oncePod, nil)
 			e.claim("", func(c *corev1.PersistentVolumeClaim) { c.Spec.AccessModes = oncePod })
 			e.Until("the first pod has a node", func(p *corev1.Pod) bool { return p.Spec.NodeName != "" })
@@ -192,17 +192,25 @@ func TestSchedulingClaims(t *testing.T) {
 // devices makes the pod claim a device of a class.
 func (e *Env) devices(class string) {
 	e.T.Helper()
-	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: "gpu"}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
+	e.deviceClaim("gpu", class)
+	e.Busybox(labtest.Sleep, usingDevice)
+}
+
+// deviceClaim makes a claim for a device of a class.
+func (e *Env) deviceClaim(name, class string) {
+	e.T.Helper()
+	c := &resourcev1.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: name}, Spec: resourcev1.ResourceClaimSpec{Devices: resourcev1.DeviceClaim{
 		Requests: []resourcev1.DeviceRequest{{Name: "one", Exactly: &resourcev1.ExactDeviceRequest{DeviceClassName: class, AllocationMode: resourcev1.DeviceAllocationModeExactCount, Count: 1}}},
 	}}}
 	if _, err := e.Client.ResourceV1().ResourceClaims(e.Namespace).Create(e.Context(), c, metav1.CreateOptions{}); err != nil {
 		e.T.Fatal(err)
 	}
-	e.Busybox(labtest.Sleep, usingDevice)
 }
 
-func usingDevice(p *corev1.Pod) {
-	name := "gpu"
+func usingDevice(p *corev1.Pod) { usingDevices(p, "gpu") }
+
+// usingDevices makes a pod use the devices of a claim.
+func usingDevices(p *corev1.Pod, name string) {
 	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimName: &name}}
 	p.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 }
@@ -266,7 +274,7 @@ func inPool(p *corev1.Pod) { p.Spec.NodeSelector = map[string]string{"pool": "bi
 
 func TestSchedulingAlone(t *testing.T) {
 	alone(t, []Case{
-		{Cause: "scheduling.insufficient", Make: func(e *Env) {
+		{Cause: "scheduling.insufficient", Culprit: "pod NS/blocker", Make: func(e *Env) {
 			e.blocker(asking(corev1.ResourceCPU, "3"))
 			e.Busybox(labtest.Sleep, asking(corev1.ResourceCPU, "2"))
 		}},

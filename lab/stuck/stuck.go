@@ -20,6 +20,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/recording"
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes/words"
 )
 
 // Way is how much can be seen.
@@ -47,6 +48,9 @@ type Case struct {
 	// Only has ways that cannot see Cause, with the id that they name instead. An empty id means that they name
 	// nothing, or say that they do not know. Ways that are not in it must name Cause.
 	Only map[Way]string
+	// Culprit is what keeps the pod, as the first cause names it in the widest way, such as "pod NS/blocker"; NS stands for the
+	// case's namespace. Lesser ways may name none, but no other. Empty: there is none, or it is the node.
+	Culprit string
 	// Skip are ways in which the case makes no sense.
 	Skip []Way
 
@@ -136,11 +140,12 @@ func Run(t *testing.T, lab func(testing.TB) *labtest.Lab, cases []Case, from Sou
 			e.alone = c.alone
 			c.Make(e)
 			var named []recording.Sight
-			for _, way := range ways {
+			for i, way := range ways {
 				if slices.Contains(c.Skip, way) {
 					continue
 				}
 				s := c.check(t, e, way, from(t, e.Lab, way))
+				c.checkCulprit(t, e, s, i == len(ways)-1)
 				if _, limited := c.Only[way]; s != nil && !limited {
 					named = append(named, recording.Sight{Way: way, Snapshot: s})
 				}
@@ -202,6 +207,25 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 		case <-t.Context().Done():
 			return nil
 		}
+	}
+}
+
+// checkCulprit checks what the first cause in a snapshot says keeps the pod.
+func (c *Case) checkCulprit(t *testing.T, e *Env, s *evidence.Snapshot, widest bool) {
+	t.Helper()
+	if s == nil {
+		return
+	}
+	got := ""
+	if r := causes.Explain(s); len(r.Findings) > 0 && r.Findings[0].Culprit != nil {
+		got = r.Findings[0].Culprit.In(words.English)
+	}
+	want := strings.ReplaceAll(c.Culprit, "NS", e.Namespace)
+	if strings.HasPrefix(c.Cause, "node.") && got != "" {
+		want = "node node-1"
+	}
+	if got != want && (got != "" || widest) {
+		t.Errorf("the culprit is %q, not %q", got, want)
 	}
 }
 

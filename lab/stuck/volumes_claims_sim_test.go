@@ -146,7 +146,7 @@ func (e *Env) dropVolume(name string) {
 // TestAttach: a CSI driver's volume is attached. The test is the driver's attacher.
 func TestAttach(t *testing.T) {
 	inLab(t, []Case{
-		{Cause: "volumes.attachPending", Make: func(e *Env) {
+		{Cause: "volumes.attachPending", Culprit: "driver pending.csi.example.com", Make: func(e *Env) {
 			e.csiClaim("pending", "node-1")
 			e.straight("data")
 		}},
@@ -158,7 +158,7 @@ func TestAttach(t *testing.T) {
 			}})
 		}},
 		// The API server's CSINode shows it at once. The kubelet itself shows it only when the volume is attached.
-		{Cause: "volumes.driverMissing", Make: func(e *Env) {
+		{Cause: "volumes.driverMissing", Culprit: "driver undriven.csi.example.com", Make: func(e *Env) {
 			e.csiClaim("undriven", "")
 			e.straight("data")
 			e.answerAttach("why-undriven", "node-1", storagev1.VolumeAttachmentStatus{Attached: true})
@@ -168,7 +168,7 @@ func TestAttach(t *testing.T) {
 
 // TestAttachAlone: a volume is attached to another node.
 func TestAttachAlone(t *testing.T) {
-	alone(t, []Case{{Cause: "volumes.multiAttach", Make: func(e *Env) {
+	alone(t, []Case{{Cause: "volumes.multiAttach", Culprit: "pod NS/holder", Make: func(e *Env) {
 		e.csiClaim("shared", "node-1")
 		e.node("node-2", func(n *corev1.Node) {
 			n.Annotations = map[string]string{"volumes.kubernetes.io/controller-managed-attach-detach": "true"}

@@ -82,7 +82,7 @@ func TestVolumes(t *testing.T) {
 			e.makeConfigMap("web-config", "web.conf")
 		}},
 		{Cause: "volumes.hostPath", Make: with(corev1.VolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/no/such/directory", Type: &directory}})},
-		{Cause: "volumes.driverMissing", Name: "inline", Make: with(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "inline.csi.example.com"}})},
+		{Cause: "volumes.driverMissing", Name: "inline", Culprit: "driver inline.csi.example.com", Make: with(corev1.VolumeSource{CSI: &corev1.CSIVolumeSource{Driver: "inline.csi.example.com"}})},
 		{Cause: "volumes.token", Make: func(e *Env) {
 			accounts := e.Client.CoreV1().ServiceAccounts(e.Namespace)
 			sa := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}

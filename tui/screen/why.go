@@ -26,7 +26,7 @@ type CauseItem struct {
 	Text  string
 	// Aside says who said it and how long ago.
 	Aside string
-	// Goes is what Enter does at the item: CauseToEvent or CauseToWalk; empty if it does nothing.
+	// Goes is what Enter does at the item: CauseToEvent, CauseToWalk or CauseToPod; empty if it does nothing.
 	Goes string
 }
 
@@ -46,6 +46,7 @@ const (
 const (
 	CauseToEvent = "event"
 	CauseToWalk  = "walk"
+	CauseToPod   = "pod"
 )
 
 // Causes returns the body of the screen if it is a list of causes, else nil.

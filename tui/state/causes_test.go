@@ -1,6 +1,7 @@
 package state
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -110,5 +111,26 @@ func TestOutlivedSnapshot(t *testing.T) {
 		if got := s.whyLine(s.view()); (got == own) != old {
 			t.Errorf("taken %s after it ran: %q", taken.Sub(ran), got.Text)
 		}
+	}
+}
+
+// TestCulprit: Enter at the culprit of a pod goes to that pod.
+func TestCulprit(t *testing.T) {
+	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
+	s.Tick(time.Now())
+	s.Add(&agentpb.Batch{Pods: []*agentpb.Pod{{Id: 1, Namespace: "shop", Name: "sick", Uid: "u1"}}})
+	sick, ok := s.h.PodOf("u1")
+	if !ok {
+		t.Fatal("the pod is not known")
+	}
+	f := &causes.Finding{Cause: causes.Named("source.waitsForStatus"), Culprit: &causes.Culprit{Kind: causes.CulpritPod, Namespace: "shop", Name: "sick"}}
+	items := s.finding(f, &causes.Report{})
+	i := slices.IndexFunc(items, func(c cause) bool { return c.Goes == screen.CauseToPod })
+	if i < 0 || items[i].pod != sick || items[i].Text != "pod shop/sick" {
+		t.Fatalf("the items are %+v", items)
+	}
+	f.Culprit.Name = "elsewhere" // no pod of this node: there is nothing to go to
+	if items := s.finding(f, &causes.Report{}); items[i].Goes != "" || items[i].pod != 0 {
+		t.Errorf("the item is %+v", items[i])
 	}
 }

@@ -182,13 +182,21 @@ func (s *State) SelectPodOf(uid string) bool {
 
 // SelectPodNamed selects the pod of that name. If there are several, it selects the one that was seen last.
 func (s *State) SelectPodNamed(namespace, name string) bool {
+	i := s.podNamed(namespace, name)
+	if i != 0 {
+		s.selectPod(i)
+	}
+	return i != 0
+}
+
+// podNamed returns the pod of that name that was seen last, or 0.
+func (s *State) podNamed(namespace, name string) int {
 	for i := s.h.Pods() - 1; i > 0; i-- {
 		if e := &s.podAt(i).Entity; e.Namespace == namespace && e.Name == name {
-			s.selectPod(i)
-			return true
+			return i
 		}
 	}
-	return false
+	return 0
 }
 
 // SelectRow selects a row of the story by its ID.

@@ -24,6 +24,7 @@ type cause struct {
 	screen.CauseItem
 	seq  uint64 // of the event that it goes to
 	tour string
+	pod  int // that it goes to; 0: none
 }
 
 func (s *State) causeList(v *view) *screen.Causes {
@@ -47,10 +48,17 @@ func (s *State) moveCause(rows int, v *view) {
 	}
 }
 
-// openCause goes to the event of the selected evidence.
+// openCause goes to the event of the selected evidence, or to the selected culprit.
 func (s *State) openCause(v *view) {
 	items := s.causes(v)
-	if s.pod == 0 || s.causeRow >= len(items) || items[s.causeRow].seq == 0 {
+	if s.pod == 0 || s.causeRow >= len(items) {
+		return
+	}
+	if pod := items[s.causeRow].pod; pod != 0 {
+		s.selectPod(pod)
+		return
+	}
+	if items[s.causeRow].seq == 0 {
 		return
 	}
 	p := s.podAt(s.pod)
@@ -109,6 +117,10 @@ func (s *State) finding(f *causes.Finding, r *causes.Report) []cause {
 			c.Goes = screen.CauseToEvent
 		case fact.Tour != "":
 			c.Goes = screen.CauseToWalk
+		case fact.Culprit != nil:
+			if c.pod = s.culpritPod(fact.Culprit); c.pod != 0 {
+				c.Goes = screen.CauseToPod
+			}
 		}
 		out = append(out, c)
 		if fact.Run != "" {
@@ -116,4 +128,12 @@ func (s *State) finding(f *causes.Finding, r *causes.Report) []cause {
 		}
 	}
 	return out
+}
+
+// culpritPod returns the pod that is a culprit, if this node has it, else 0.
+func (s *State) culpritPod(c *causes.Culprit) int {
+	if c.Kind != causes.CulpritPod {
+		return 0
+	}
+	return s.podNamed(c.Namespace, c.Name)
 }

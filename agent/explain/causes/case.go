@@ -45,6 +45,10 @@ func newCase(s *evidence.Snapshot) *Case {
 	if c.Spec != nil {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
+	c.args["claimUser"], c.args["deviceDriver"] = c.claimUser(), c.deviceDriver()
+	if s.Story != nil {
+		c.args["lookedAt"] = s.Story.LookedAt
+	}
 	c.forgetPast()
 	return c
 }

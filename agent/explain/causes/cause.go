@@ -42,6 +42,8 @@ type Cause struct {
 	// Rank is how close to the root of the trouble the cause is, from 1 to 9; most are
 	// 5. Of two that are equally sure, the higher comes first.
 	Rank int `yaml:"rank"`
+	// Culprit is what keeps the pod, if that is not the pod itself: the first of these whose arguments are known.
+	Culprit []CulpritName `yaml:"culprit"`
 	// Tour is the guided walk that explains this part of the pipeline.
 	Tour string `yaml:"tour"`
 	// In are the phases of a pod in which the cause is looked for; none: all.
@@ -136,6 +138,11 @@ func read(from fs.FS) (out []*Cause, err error) {
 				c.Rank = 5
 			}
 			known[c.ID], c.stage, c.place = true, stage, len(out)
+			for i := range c.Culprit {
+				if err := c.Culprit[i].check(); err != nil {
+					return nil, fmt.Errorf("read %s: %s: %w", name, c.ID, err)
+				}
+			}
 			for i := range c.When {
 				if err := c.When[i].compile(); err != nil {
 					return nil, fmt.Errorf("read %s: %s: %w", name, c.ID, err)

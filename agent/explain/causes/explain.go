@@ -44,6 +44,7 @@ func Explain(s *evidence.Snapshot) *Report {
 		c.count(&r.Findings[0])
 	}
 	c.offerRetry(r)
+	r.nameCulprits()
 	return r
 }
 

@@ -366,7 +366,7 @@ func (c *Case) refusedOn(k *reckoning, f filters.Filter, nodes, weight int) (out
 	if nodewise[f] == "" {
 		return nil
 	}
-	one := c.refusedFor(nodewise[f], k.refusal, nodes, nil)
+	one := c.refusedFor(nodewise[f], k.refusal, nodes, Args{"inTheWay": k.inTheWay(f)})
 	one.weight = weight
 	if text := c.whyDemanded(k, f); text.En != "" {
 		one.More = append(one.More, text)
@@ -402,7 +402,7 @@ func (c *Case) lackingResources(k *reckoning, weight int) (out []Finding) {
 
 // lackingResource makes the finding on a resource of which some of the nodes that matter have too little.
 func (c *Case) lackingResource(k *reckoning, name corev1.ResourceName, lacks []filters.Lack, of int) Finding {
-	id, args := "scheduling.insufficient", Args{"resource": string(name), "asks": lacks[0].Asks.String()}
+	id, args := "scheduling.insufficient", Args{"resource": string(name), "asks": lacks[0].Asks.String(), "inTheWay": k.inTheWay(filters.Resources)}
 	largest := lacks[0].Has
 	for i := range lacks {
 		if lacks[i].Has.Cmp(largest) > 0 {

@@ -219,6 +219,30 @@ func (k *reckoning) lackText(r *filters.Refusal) probes.Text {
 	return words.Joined(comma, out, words.With(words.Text("held by %s", "被占用：%s"), strings.Join(held, ", ")))
 }
 
+// inTheWay returns the one pod, as NAMESPACE/NAME, without which a filter would let the pod pass on the only node that matters;
+// empty: there is no such pod, or other nodes matter, too.
+func (k *reckoning) inTheWay(f filters.Filter) string {
+	if len(k.near) != 1 {
+		return ""
+	}
+	r := k.near[0].Of(f)
+	if r == nil || len(r.Pods) == 0 {
+		return ""
+	}
+	p := &k.in.Pods[r.Pods[0]]
+	alone := len(r.Pods) == 1
+	if f == filters.Resources {
+		alone = !slices.ContainsFunc(r.Lacks, func(l filters.Lack) bool {
+			gives, short := filters.Taken(p)[l.Resource], l.Short()
+			return gives.Cmp(short) < 0
+		})
+	}
+	if !alone {
+		return ""
+	}
+	return p.Namespace + "/" + p.Name
+}
+
 func spreadText(r *filters.Refusal) probes.Text {
 	if r.Constraint == nil {
 		return words.With(words.Text("has no label %s", "没有标签 %s"), r.Label)

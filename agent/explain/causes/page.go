@@ -14,6 +14,9 @@ func (c *Cause) Page() string {
 			fmt.Fprintf(&b, "- %s: %s\n", head, text)
 		}
 	}
+	for _, n := range c.Culprit {
+		item("culprit", string(n.Kind)+" `"+n.Name+"`")
+	}
 	item("waits for", c.Chain.En)
 	item("clock", c.Clock.En)
 	item("kubectl shows", c.Shows.En)

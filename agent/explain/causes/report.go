@@ -182,6 +182,8 @@ type Finding struct {
 	// Nodes is how many nodes a scheduler refuses for this cause; 0: no scheduler refuses any
 	// for it. Of two causes of one rank, the one with more nodes comes first.
 	Nodes int
+	// Culprit is what keeps the pod; nil: that is the pod itself, or is not known.
+	Culprit *Culprit
 	// Of is the id of the finding whose consequence this one is; empty: it is a cause
 	// of its own.
 	Of string
@@ -241,9 +243,10 @@ type Fact struct {
 	// Run is a command that can be pasted, or empty.
 	Run string
 	// Seq is the number of the event of the story that the fact shows; 0: it shows none. Tour
-	// is the guided walk that the fact names; empty: it names none.
-	Seq  uint64
-	Tour string
+	// is the guided walk that the fact names; empty: it names none. Culprit is what the fact names; nil: nothing.
+	Seq     uint64
+	Tour    string
+	Culprit *Culprit
 }
 
 // nowhere is the Where of causes that have no place.
@@ -259,6 +262,9 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 			fact.Label = l.In(label)
 			out = append(out, fact)
 		}
+	}
+	if f.Culprit != nil {
+		add(words.Text("culprit", "祸首"), Fact{Text: f.Culprit.In(l), Culprit: f.Culprit})
 	}
 	add(words.Text("because of", "起因"), Fact{Text: r.titleOf(f.Of, l)})
 	for i := range f.Evidence {

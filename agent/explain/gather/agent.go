@@ -77,6 +77,7 @@ func (a *Agent) find(ctx context.Context, name evidence.Name) (fill func(*eviden
 		var own evidence.Snapshot
 		fill(&own)
 		a.findAhead(ctx, name, own.Story)
+		a.findLookedAt(ctx, own.Story)
 	}
 	return fill, read.node, nil
 }

@@ -1,0 +1,146 @@
+package causes
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
+)
+
+// Culprit is what keeps a pod that is only its victim: whoever wants to help the pod has to look there. What the pod itself
+// names and has wrong, such as an image, is none.
+type Culprit struct {
+	Kind CulpritKind `json:"kind"`
+	// Namespace is empty for kinds that are in none.
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// CulpritKind is what a culprit is.
+type CulpritKind string
+
+// The kinds of culprits.
+const (
+	CulpritPod     CulpritKind = "pod"
+	CulpritNode    CulpritKind = "node"
+	CulpritProcess CulpritKind = "process" // its name is a process ID on the pod's node
+	CulpritDriver  CulpritKind = "driver"  // of storage or devices
+	CulpritWebhook CulpritKind = "webhook"
+	CulpritJob     CulpritKind = "job"
+)
+
+// culpritKinds are the kinds, with their names for people.
+var culpritKinds = map[CulpritKind]probes.Text{
+	CulpritPod: words.Text("pod", "Pod"), CulpritNode: words.Text("node", "节点"), CulpritProcess: words.Text("process", "进程"),
+	CulpritDriver: words.Text("driver", "驱动"), CulpritWebhook: words.Text("webhook", "webhook"), CulpritJob: words.Text("job", "Job"),
+}
+
+// In returns the culprit for people, such as pod shop/web.
+func (c Culprit) In(l words.Lang) string {
+	name := c.Name
+	if c.Namespace != "" {
+		name = c.Namespace + "/" + c.Name
+	}
+	return l.In(culpritKinds[c.Kind]) + " " + words.Clean(name)
+}
+
+// Is reports whether the culprit is what a report is about.
+func (c Culprit) Is(of evidence.Name) bool {
+	kind := CulpritPod
+	if of.Kind != "" {
+		kind = CulpritKind(strings.ToLower(of.Kind))
+	}
+	return c.Kind == kind && c.Namespace == of.Namespace && c.Name == of.Name
+}
+
+// CulpritName says what the culprit of a cause is: Name is a text with arguments, NAMESPACE/NAME for a pod and a job. If an
+// argument is not known, there is no such culprit.
+type CulpritName struct {
+	Kind CulpritKind `yaml:"kind"`
+	Name string      `yaml:"name"`
+}
+
+// check returns an error if no culprit can be made of the name.
+func (n *CulpritName) check() error {
+	switch _, known := culpritKinds[n.Kind]; {
+	case !known:
+		return fmt.Errorf("%q is no kind of culprit", n.Kind)
+	case !strings.Contains(n.Name, "{"):
+		return fmt.Errorf("the name %q of the culprit has no argument", n.Name)
+	}
+	return nil
+}
+
+// culprit returns the culprit of a finding: the first whose arguments are all known; nil: there is none.
+func (f *Finding) culprit() *Culprit {
+	for _, n := range f.Cause.Culprit {
+		known := true
+		name := probes.Fill(n.Name, func(arg string) string {
+			known = known && f.Args[arg] != ""
+			return f.Args[arg]
+		})
+		if !known {
+			continue
+		}
+		out := Culprit{Kind: n.Kind, Name: name}
+		if n.Kind == CulpritPod || n.Kind == CulpritJob {
+			out.Namespace, out.Name, known = strings.Cut(name, "/")
+		}
+		if known {
+			return &out
+		}
+	}
+	return nil
+}
+
+// nameCulprits gives the findings of a report their culprits.
+func (r *Report) nameCulprits() {
+	for i := range r.Findings {
+		if c := r.Findings[i].culprit(); c != nil && !c.Is(r.Pod) {
+			r.Findings[i].Culprit = c
+		}
+	}
+}
+
+// claimUser returns the one other pod that uses one of the pod's claims, as NAMESPACE/NAME; empty: there is none, or more.
+func (c *Case) claimUser() string {
+	users := slices.DeleteFunc(slices.Clone(c.Cluster.Neighbours), func(n evidence.Neighbour) bool {
+		return n.Node == "" || n.Phase == "Succeeded" || n.Phase == "Failed"
+	})
+	if len(users) != 1 {
+		return ""
+	}
+	return users[0].Name.String()
+}
+
+// deviceDriver returns the driver of the devices that the pod's ResourceClaims have; empty: it is not known, or not one.
+func (c *Case) deviceDriver() string {
+	var drivers []string
+	for i := range c.Cluster.ResourceClaims {
+		var status struct {
+			Allocation struct {
+				Devices struct {
+					Results []struct {
+						Driver string `json:"driver"`
+					} `json:"results"`
+				} `json:"devices"`
+			} `json:"allocation"`
+		}
+		if json.Unmarshal(c.Cluster.ResourceClaims[i].Status, &status) != nil {
+			continue
+		}
+		for _, d := range status.Allocation.Devices.Results {
+			if !slices.Contains(drivers, d.Driver) {
+				drivers = append(drivers, d.Driver)
+			}
+		}
+	}
+	if len(drivers) != 1 {
+		return ""
+	}
+	return drivers[0]
+}
