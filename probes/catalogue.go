@@ -96,9 +96,7 @@ type Step struct {
 	Quiet string `yaml:"quiet"`
 	// QuietMemory, if set, is what a probe without a compiler reads in place of Quiet.
 	QuietMemory string `yaml:"quietMemory" json:"-"`
-	// Early names a field. A call that begins with more than zero in it will not be quiet, so its beginning is an event at once: it
-	// may hang, with no other step in it. The beginning of any other call that may be quiet is an event only when something comes
-	// of the call.
+	// Early names a field. A call that begins with more than zero in it is not quiet, so it makes an event at once, as it may hang.
 	Early string `yaml:"early"`
 	// Idle makes a call quiet if it did not fail and no other step happened in it. It is the cheap kind of Quiet,
 	// for loops that look at every pod.

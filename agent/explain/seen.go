@@ -103,7 +103,7 @@ func (r *reader) upAgain(t *life.Container) time.Time {
 // addCalls adds the calls that go on, and the status that is sent again and again. For each step, and each of its containers or volumes, it
 // also adds the last call that has ended.
 func (r *reader) addCalls(out *evidence.Story) {
-	ended := map[string]bool{}
+	ended := map[string]int{}
 	looked := 0
 	var sent resends
 	r.h.Back(r.pod, r.at, func(ref int, sp *history.Span) bool {
@@ -115,21 +115,36 @@ func (r *reader) addCalls(out *evidence.Story) {
 		case !call.Ended && len(out.Open) < maxCalls:
 			out.Open = append(out.Open, r.callOf(&call))
 		case call.Ended && sp.Shape != history.NoExit:
-			key := call.Step.Name + " " + call.Text("container") + " " + call.Text("volume")
-			if ended[key] {
-				break
-			}
-			ended[key] = true
-			if sp.Failed && len(out.Failed) < maxCalls {
-				out.Failed = append(out.Failed, r.callOf(&call))
-			} else if !sp.Failed && len(out.Done) < maxCalls {
-				out.Done = append(out.Done, r.callOf(&call))
-			}
+			r.addEnded(out, &call, sp.Failed, ended)
 		}
 		return looked >= maxLooked
 	})
 	slices.Reverse(out.Open)
 	out.Resent = sent.resent()
+}
+
+// maxAnswers bounds the containers of which the last answer of one step is kept.
+const maxAnswers = 6
+
+// addEnded adds a call that has ended, unless a later one of its kind has. ended has the kinds. A call that went well does not stand
+// for one about another container, of which it knows only the ID.
+func (r *reader) addEnded(out *evidence.Story, call *history.Call, failed bool, ended map[string]int) {
+	kind := call.Step.Name + " " + call.Text("container") + " " + call.Text("volume")
+	if id := call.Text("containerID"); id != "" && !failed {
+		if ended[kind] >= maxAnswers || ended[kind+id] > 0 {
+			return
+		}
+		ended[kind+id]++
+	} else if ended[kind] > 0 {
+		return
+	}
+	ended[kind]++
+	switch {
+	case failed && len(out.Failed) < maxCalls:
+		out.Failed = append(out.Failed, r.callOf(call))
+	case !failed && len(out.Done) < maxCalls:
+		out.Done = append(out.Done, r.callOf(call))
+	}
 }
 
 // maxField and maxError bound the texts of a call, in characters.

@@ -110,8 +110,10 @@ func notStarted(c *Case) []Finding {
 	if !c.in(beforeStart) || !c.betweenTurns() {
 		return nil
 	}
-	i := slices.IndexFunc(c.Story.Done, func(k evidence.Call) bool { return isCallOf(&k, ofRole(probes.RoleContainerStatus)) })
-	if i < 0 || c.Story.Done[i].Fields["state"] != "CONTAINER_CREATED" || c.Now.Sub(c.Story.Done[i].Began) < neverStarted {
+	i := slices.IndexFunc(c.Story.Done, func(k evidence.Call) bool {
+		return isCallOf(&k, ofRole(probes.RoleContainerStatus)) && k.Fields["state"] == "CONTAINER_CREATED"
+	})
+	if i < 0 || c.Now.Sub(c.Story.Done[i].Began) < neverStarted {
 		return nil
 	}
 	status := &c.Story.Done[i]

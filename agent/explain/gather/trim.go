@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes/words"
@@ -32,7 +33,7 @@ func shown(reason, text string) string {
 // trimmed returns the part of a pod that is shown, and that rules ask for.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	out := shownPart(p)
-	out.ManagedFields, out.Annotations = nil, nil
+	out.ManagedFields, out.Annotations = resizes(p.ManagedFields), nil
 	for _, k := range keptAnnotations {
 		if v, ok := p.Annotations[k]; ok {
 			if out.Annotations == nil {
@@ -48,6 +49,16 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 		out.Status.Conditions[i].Message = message(p.Status.Conditions[i].Message)
 	}
 	out.Status.Message = message(p.Status.Message)
+	return out
+}
+
+// resizes returns the entries that say when somebody resized the pod, without what was changed.
+func resizes(all []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry) {
+	for i := range all {
+		if f := &all[i]; f.Subresource == "resize" {
+			out = append(out, metav1.ManagedFieldsEntry{Manager: message(f.Manager), Operation: f.Operation, APIVersion: f.APIVersion, Time: f.Time, Subresource: f.Subresource})
+		}
+	}
 	return out
 }
 
