@@ -119,10 +119,12 @@ var stands = []stand{
 	{"cri RunPodSandbox", "lost DeadlineExceeded", []string{"sandbox.nameReserved"}},
 	{"cri ListPodSandbox", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ListContainers", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
+	{"cri ListContainers", "hang", []string{"source.lookHangs"}},
 	{"cri PodSandboxStatus", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus", "sandbox.statusFailed"}},
 	{"cri PodSandboxStatus", "wrong", []string{"sandbox.flaps"}}, // a sandbox that is said to be dead is made anew
 	{"cri ContainerStatus *", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
-	{"cri ContainerStatus *", "NotFound", []string{"start.nameReserved"}},    // the kubelet makes anew what it has lost sight of
+	{"cri ContainerStatus *", "hang", []string{"terminating.plegWait"}},
+	{"cri ContainerStatus *", "NotFound", []string{"start.nameReserved"}},                                // the kubelet makes anew what it has lost sight of
 	{"cri ContainerStatus *", "wrong", []string{"terminating.criViolation", "ready.runtimeContradicts"}}, // a container is said to run that has stopped
 	{"cri PullImage *", "hang late", []string{"image.pullRuns", "image.pullOpen", "terminating.behindPull"}},
 	{"cri PullImage *", "NotFound", []string{"image.notFound"}},

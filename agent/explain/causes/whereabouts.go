@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
 )
@@ -79,14 +80,29 @@ func (c *Case) runningHook() string {
 	return ""
 }
 
+// lastFailed returns the call that failed last, but for those that the kubelet itself took back; nil: there is none.
+func (c *Case) lastFailed() *evidence.Call {
+	if c.Story == nil {
+		return nil
+	}
+	for i := range c.Story.Failed {
+		if k := &c.Story.Failed[i]; !canceled.MatchString(k.Error) {
+			return k
+		}
+	}
+	return nil
+}
+
+// canceled is the error of a call whose caller has taken it back, as health probes are when their pod ends.
+var canceled = expr(`(?:code = Canceled desc = |: |^)context canceled$`)
+
 // failing finds what fails for a pod in trouble when no cause of the table is likely: the call that failed last, or else the
 // last warning about the pod, with its own words.
 func (c *Case) failing(r *Report) []Finding {
 	if r.State != life.Retrying && r.State != life.Stuck {
 		return nil
 	}
-	if s := c.Story; s != nil && len(s.Failed) > 0 && !r.shows(s.Failed[0].Seq) {
-		k := &s.Failed[0]
+	if k := c.lastFailed(); k != nil && !r.shows(k.Seq) {
 		args := c.callArgs(k)
 		title := titleOf(k)
 		args["step"], args["stepZh"], args["error"] = title.En, title.Zh, plain(k.Error)
