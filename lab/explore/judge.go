@@ -124,7 +124,7 @@ var stands = []stand{
 	{"cri PodSandboxStatus", "wrong", []string{"sandbox.flaps"}}, // a sandbox that is said to be dead is made anew
 	{"cri ContainerStatus *", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ContainerStatus *", "hang", []string{"terminating.plegWait"}},
-	{"cri ContainerStatus *", "NotFound", []string{"start.nameReserved"}},                                // the kubelet makes anew what it has lost sight of
+	{"cri ContainerStatus *", "NotFound", []string{"start.nameReserved", "start.lostSight"}},             // the kubelet makes anew what it has lost sight of
 	{"cri ContainerStatus *", "wrong", []string{"terminating.criViolation", "ready.runtimeContradicts"}}, // a container is said to run that has stopped
 	{"cri PullImage *", "hang late", []string{"image.pullRuns", "image.pullOpen", "terminating.behindPull"}},
 	{"cri PullImage *", "NotFound", []string{"image.notFound"}},

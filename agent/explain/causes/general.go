@@ -80,7 +80,10 @@ func callFailed(c *Case) []Finding {
 	if c.Phase == Ready { // of a container that was removed meanwhile, the last look fails
 		wanted = ofFunction("updateCache")
 	}
-	i := slices.IndexFunc(c.Story.Failed, func(k evidence.Call) bool { return isCallOf(&k, wanted) })
+	i := slices.IndexFunc(c.Story.Failed, func(k evidence.Call) bool {
+		// Of a pod that ends, the kubelet looks at containers that it has just removed, and minds no such answer.
+		return isCallOf(&k, wanted) && !(c.terminating() && isCallOf(&k, ofRole(probes.RoleContainerStatus)) && notFound.MatchString(k.Error))
+	})
 	if i < 0 || c.lookedSince(&c.Story.Failed[i]) {
 		return nil
 	}
@@ -93,6 +96,9 @@ func callFailed(c *Case) []Finding {
 	args["step"], args["stepZh"], args["error"] = title.En, title.Zh, plain(k.Error)
 	return []Finding{c.found("source.lookFails", c.containerOf(k), args, Likely, k.Began, c.call(k))}
 }
+
+// notFound is the error of a call about something that the runtime does not have.
+var notFound = expr(`code = NotFound`)
 
 // lookedSince reports whether a call of the same kind went well after one that failed.
 func (c *Case) lookedSince(failed *evidence.Call) bool {
@@ -127,4 +133,25 @@ func notStarted(c *Case) []Finding {
 		return []Finding{c.found("start.notStarted", k.Name, c.imageArgs(k.Name), Certain, status.Began, shown, c.event(e))}
 	}
 	return nil
+}
+
+// startedInVain is how often a container may be started before it counts that the kubelet knows of no run of it.
+const startedInVain = 3
+
+// lostSight finds a container that was started several times, and of which the kubelet knows no run, as the runtime does not have it
+// when the kubelet asks.
+func lostSight(c *Case) (out []Finding) {
+	for _, k := range c.containers() {
+		e := c.containerEvent("Started", k.Name)
+		if k.State.Waiting == nil || k.State.Waiting.Reason == "CrashLoopBackOff" || e == nil || e.Count < startedInVain {
+			continue
+		}
+		if last := k.LastTerminationState.Terminated; last != nil && last.Reason != "ContainerStatusUnknown" {
+			continue
+		}
+		args := c.containerArgs(k, k.State.Waiting.Reason, "")
+		args["count"] = strconv.Itoa(e.Count)
+		out = append(out, c.found("start.lostSight", k.Name, args, Likely, e.First, c.waits(k), c.event(e)))
+	}
+	return out
 }

@@ -1,6 +1,8 @@
 package causes
 
 import (
+	"slices"
+
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
@@ -113,7 +115,8 @@ func (c *Case) failing(r *Report) []Finding {
 			return []Finding{c.found("general.waits", k.Name, c.containerArgs(k, w.Reason, w.Message), Likely, c.Since, c.waits(k))}
 		}
 	}
-	if open := c.openWarnings(); len(open) > 0 {
+	open := slices.DeleteFunc(c.openWarnings(), func(e *evidence.Event) bool { return canceled.MatchString(e.Message) })
+	if len(open) > 0 {
 		e := open[len(open)-1]
 		return []Finding{c.found("general.warned", containerOfPath(e.FieldPath), Args{"reason": e.Reason, "message": plain(e.Message)}, Likely, e.First, c.event(e))}
 	}
