@@ -17,7 +17,7 @@ import (
 // how many of each kind are kept.
 const (
 	maxLooked = 4000
-	maxCalls  = 24
+	maxCalls  = 32
 )
 
 // Seen returns what a pod's story says at a position, for package causes. pod is the pod's
@@ -103,7 +103,7 @@ func (r *reader) upAgain(t *life.Container) time.Time {
 // addCalls adds the calls that go on, and the status that is sent again and again. For each step, and each of its containers or volumes, it
 // also adds the last call that has ended.
 func (r *reader) addCalls(out *evidence.Story) {
-	ended := map[string]int{}
+	ended := &endings{of: map[string]int{}}
 	looked := 0
 	var sent resends
 	r.h.Back(r.pod, r.at, func(ref int, sp *history.Span) bool {
@@ -123,26 +123,36 @@ func (r *reader) addCalls(out *evidence.Story) {
 	out.Resent = sent.resent()
 }
 
-// maxAnswers bounds the containers of which the last answer of one step is kept.
+// maxAnswers bounds the further containers of which the last answer of one step is kept.
 const maxAnswers = 6
 
-// addEnded adds a call that has ended, unless a later one of its kind has. ended has the kinds. A call that went well does not stand
-// for one about another container, of which it knows only the ID.
-func (r *reader) addEnded(out *evidence.Story, call *history.Call, failed bool, ended map[string]int) {
+// endings counts the calls that have ended, by kind: the step, and its container or volume.
+type endings struct {
+	of   map[string]int
+	more int // answers about further containers, which take no room from other kinds
+}
+
+// addEnded adds a call that has ended, unless a later one of its kind has. A call that went well does not stand for one about
+// another container, of which it knows only the ID.
+func (r *reader) addEnded(out *evidence.Story, call *history.Call, failed bool, ended *endings) {
 	kind := call.Step.Name + " " + call.Text("container") + " " + call.Text("volume")
+	first := ended.of[kind] == 0
 	if id := call.Text("containerID"); id != "" && !failed {
-		if ended[kind] >= maxAnswers || ended[kind+id] > 0 {
+		if ended.of[kind+id] > 0 || !first && ended.more >= maxAnswers {
 			return
 		}
-		ended[kind+id]++
-	} else if ended[kind] > 0 {
+		ended.of[kind+id]++
+	} else if !first {
 		return
 	}
-	ended[kind]++
+	ended.of[kind]++
+	if !first {
+		ended.more++
+	}
 	switch {
 	case failed && len(out.Failed) < maxCalls:
 		out.Failed = append(out.Failed, r.callOf(call))
-	case !failed && len(out.Done) < maxCalls:
+	case !failed && (!first || len(out.Done)-ended.more < maxCalls):
 		out.Done = append(out.Done, r.callOf(call))
 	}
 }

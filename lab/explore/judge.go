@@ -145,7 +145,7 @@ var stands = []stand{
 	{"api create serviceaccounts/token", "hang", []string{"volumes.operationHangs"}}, // the mount of the token's volume
 	{"api * pods/status", "", []string{"ready.statusLate", "terminating.statusRefused"}},
 	{"api get pods", "", []string{"ready.statusLate", "terminating.statusUnread", "terminating.statusRefused"}},
-	{"api delete pods", "", []string{"terminating.deleteRefused"}},
+	{"api delete pods", "", []string{"terminating.deleteRefused", "terminating.deleteUnanswered"}},
 }
 
 // standsFor returns globs of the causes that stand for a fault.

@@ -209,7 +209,20 @@ func afterKubelet(c *Case) []Finding {
 	}
 	shown := c.call(k)
 	shown.Text = words.Text("the kubelet is done with the pod", "kubelet 已处理完这个 Pod")
+	if sends := c.sendsStatus(); sends != nil && id == "terminating.deleteRefused" {
+		return []Finding{c.found("terminating.deleteUnanswered", "", args, Certain, sends.Began, c.call(sends), shown, phase)}
+	}
 	return []Finding{c.found(id, "", args, Likely, k.Ended, shown, phase)}
+}
+
+// sendsStatus returns the call in which the kubelet sends the pod's status, or deletes the pod, if that takes long; nil: there is none.
+func (c *Case) sendsStatus() *evidence.Call {
+	for i := range c.Story.Open {
+		if k := &c.Story.Open[i]; isCallOf(k, ofRole(probes.RoleSendStatus)) && c.Now.Sub(k.Began) >= lateStatus {
+			return k
+		}
+	}
+	return nil
 }
 
 // done returns the last call of a wanted step that went well; nil: none is known.
