@@ -139,6 +139,15 @@ func showIfFailed(t *testing.T, l *labtest.Lab) {
 		out, errs, _ := l.Podstep(command...)
 		t.Logf("podstep %s prints\n%s%s", strings.Join(command, " "), out, errs)
 	}
+	last, count := map[string]probes.Event{}, map[string]int{}
+	for _, e := range l.Recorded() {
+		for _, key := range []string{"probe " + e.Probe, fmt.Sprintf("%v", e.Kind)} {
+			last[key], count[key] = e, count[key]+1
+		}
+	}
+	for key, e := range last {
+		t.Logf("%s: %d events, the last at %s, about %s of %s", key, count[key], e.Time.Format(time.StampMilli), e.Step, e.Pod.Name)
+	}
 }
 
 // socketOf returns the runtime's socket, which some process must serve.
