@@ -4,8 +4,11 @@ package attach_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -22,10 +25,38 @@ import (
 
 // shared is a node for all tests that leave it as they found it. None of them
 // runs in parallel with another: one podstep at a time is attached to a kubelet.
-var shared = labtest.NewShared(labtest.Launch,
-	"--kubelet", os.Getenv("PODSTEP_BIN")+"/kubelet", "--restart-kubelet", "--restart-runtime")
+var shared = labtest.NewShared(labtest.Launch, "--kubelet", ownKubelet, "--restart-kubelet", "--restart-runtime")
 
-func TestMain(m *testing.M) { os.Exit(shared.Main(m)) }
+// ownKubelet is a copy of the kubelet for these tests alone. Uprobes are of a file: where one was in a process once, the kernel takes
+// Delve's breakpoints for its own while another process of the same file has uprobes there, as other tests have at the same time.
+var ownKubelet = fmt.Sprintf("%s/podstep-attach-%d/kubelet", os.TempDir(), os.Getpid())
+
+func TestMain(m *testing.M) {
+	if err := copyKubelet(); err != nil {
+		fmt.Fprintln(os.Stderr, "copy the kubelet:", err)
+		os.Exit(1)
+	}
+	code := shared.Main(m)
+	_ = os.RemoveAll(filepath.Dir(ownKubelet))
+	os.Exit(code)
+}
+
+func copyKubelet() error {
+	if err := os.Mkdir(filepath.Dir(ownKubelet), 0o755); err != nil {
+		return err
+	}
+	from, err := os.Open(os.Getenv("PODSTEP_BIN") + "/kubelet")
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	to, err := os.OpenFile(ownKubelet, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(to, from)
+	return errors.Join(err, to.Close())
+}
 
 // held is a hold as podstep prints it.
 type held struct {
@@ -146,7 +177,7 @@ func showIfFailed(t *testing.T, l *labtest.Lab) {
 		}
 	}
 	for key, e := range last {
-		t.Logf("%s: %d events, the last at %s, about %s of %s", key, count[key], e.Time.Format(time.StampMilli), e.Step, e.Pod.Name)
+		t.Logf("%s: %d events, the last at %s, of %s, about %+v", key, count[key], e.Time.Format(time.StampMilli), e.Step, e.Pod)
 	}
 }
 
