@@ -21,27 +21,10 @@ func (s *studio) durations() {
 	c.Usable()
 }
 
-// logged: the lines of a logpoint in the story of a pod that nobody holds.
-func (s *studio) logged() {
-	s.kubectl("delete", "--ignore-not-found", "-f", shop, "-l", "app=api")
-	s.lab.Must("break", "add", "shop/api", "--step", "cri.RunPodSandbox", "--action", "log=runtimeHandler")
-	s.lab.Must("break", "add", "shop/api", "--step", "cri.*", "--on", "exit", "--action", "log=took, err")
-	s.kubectl("create", "-f", shop, "-l", "app=api")
-	s.kubectl("-n", "shop", "wait", "--timeout=2m", "--for", "condition=Ready", "pod/api")
-	c := s.open(120, 46)
-	c.choose("shop/api")
-	c.Press("e")
-	c.Until("log")
-	c.take("logged", picture.Dark)
-	c.Press("q")
-	c.Usable()
-	s.lab.Must("break", "rm", "--all")
-}
-
 // culprit: a pod that waits for another one's pull, and who that is.
 func (s *studio) culprit() {
 	text := ""
-	for _, name := range []string{"catalog", "search"} {
+	for _, name := range []string{"reviews", "offers"} {
 		text += fmt.Sprintf("---\napiVersion: v1\nkind: Pod\nmetadata: {name: %s, namespace: shop, annotations: {sim.podstep.dev/pull: hang}}\n"+
 			"spec: {terminationGracePeriodSeconds: 1, containers: [{name: app, image: 'registry.example/%s:1'}]}\n", name, name)
 	}
@@ -51,7 +34,7 @@ func (s *studio) culprit() {
 	}
 	s.kubectl("create", "-f", file)
 	c := s.open(120, 36)
-	c.choose("shop/search")
+	c.choose("shop/offers")
 	c.Press("w")
 	c.Until("culprit")
 	c.take("culprit", picture.Dark)
