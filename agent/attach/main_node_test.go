@@ -4,10 +4,9 @@ package attach_test
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,17 +44,15 @@ func copyKubelet() error {
 	if err := os.Mkdir(filepath.Dir(ownKubelet), 0o755); err != nil {
 		return err
 	}
-	from, err := os.Open(os.Getenv("PODSTEP_BIN") + "/kubelet")
+	return copyProgram(os.Getenv("PODSTEP_BIN")+"/kubelet", ownKubelet)
+}
+
+func copyProgram(program, file string) error {
+	out, err := exec.Command("cp", program, file).CombinedOutput()
 	if err != nil {
-		return err
+		return fmt.Errorf("%w: %s", err, out)
 	}
-	defer from.Close()
-	to, err := os.OpenFile(ownKubelet, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o755)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(to, from)
-	return errors.Join(err, to.Close())
+	return nil
 }
 
 // held is a hold as podstep prints it.

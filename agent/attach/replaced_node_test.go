@@ -4,7 +4,6 @@ package attach_test
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -60,8 +59,8 @@ func TestReplacedVersions(t *testing.T) {
 // install puts a program in the place of another, as a package manager does: processes that run the other keep it.
 func install(t *testing.T, program, file string) {
 	t.Helper()
-	if out, err := exec.Command("cp", program, file+".new").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
+	if err := copyProgram(program, file+".new"); err != nil {
+		t.Fatal(err)
 	}
 	if err := os.Rename(file+".new", file); err != nil {
 		t.Fatal(err)

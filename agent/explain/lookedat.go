@@ -4,6 +4,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 )
 
@@ -11,39 +12,28 @@ import (
 // a newer look wait for all of them.
 var Looks = []string{"cri.PodSandboxStatus", "cri.ContainerStatus"}
 
-// StepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
-const StepNewer = "cache.newer"
+// stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
+const stepNewer = "cache.newer"
 
 // looksLong is how long a worker waits at least before it is worth a search through all pods: usually a look takes a second.
 const looksLong = 5 * time.Second
 
-// lookedAt returns the other pod, as NAMESPACE/NAME, at which the kubelet looks while this one's worker waits for a newer look;
-// empty: the worker does not wait for that, or no such pod is known.
-func (r *reader) lookedAt() string {
-	waits := r.h.Span(r.p.At)
-	if waits == nil || waits.Step != r.h.StepNamed(StepNewer) || history.Since(waits.Start, r.now) < looksLong {
-		return ""
-	}
-	if i := LongestLook(r.h, r.pod, r.at); i != 0 {
-		return r.h.Pod(i).Entity.NamespacedName()
-	}
-	return ""
+// AwaitsLook reports whether a pod's worker has waited for long until the kubelet has looked at all pods again.
+func AwaitsLook(s *evidence.Story, now time.Time) bool {
+	return slices.ContainsFunc(s.Open, func(k evidence.Call) bool { return k.Step == stepNewer && now.Sub(k.Began) >= looksLong })
 }
 
-// LongestLook returns the pod, other than one, at which the kubelet has looked for the longest time at a position and still looks,
-// beside the pod's own worker; 0: there is none.
-func LongestLook(h *history.History, but, at int) (pod int) {
+// LookedAt returns the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time at a position and still looks,
+// beside the pod's own worker; empty: there is none. It may be the pod that waits.
+func LookedAt(h *history.History, at int) (name string) {
 	var since int64
 	for i := 1; i < h.Pods(); i++ {
-		if i == but {
-			continue
-		}
 		ref := h.Back(i, at, func(_ int, sp *history.Span) bool {
 			return !sp.Worker && !sp.Over(at) && slices.Contains(Looks, h.Step(sp.Step).Name)
 		})
-		if sp := h.Span(ref); sp != nil && (pod == 0 || sp.Start < since) {
-			pod, since = i, sp.Start
+		if sp := h.Span(ref); sp != nil && (name == "" || sp.Start < since) {
+			name, since = h.Pod(i).Entity.NamespacedName(), sp.Start
 		}
 	}
-	return pod
+	return name
 }

@@ -40,7 +40,9 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
 	out.Behind = out.Whereabouts.Args[argOther]
-	out.LookedAt = r.lookedAt()
+	if AwaitsLook(out, r.wall(r.now)) {
+		out.LookedAt = LookedAt(r.h, r.at)
+	}
 	return out
 }
 

@@ -40,15 +40,12 @@ func newCase(s *evidence.Snapshot) *Case {
 	}
 	c.args = Args{"pod": s.Name.Name, "namespace": s.Name.Namespace, "uid": s.Name.UID}
 	if s.Story != nil {
-		c.args["node"] = s.Story.Node
+		c.args["node"], c.args["lookedAt"] = s.Story.Node, s.Story.LookedAt
 	}
 	if c.Spec != nil {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
 	c.args["claimUser"], c.args["deviceDriver"] = c.claimUser(), c.deviceDriver()
-	if s.Story != nil {
-		c.args["lookedAt"] = s.Story.LookedAt
-	}
 	c.forgetPast()
 	return c
 }

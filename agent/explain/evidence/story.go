@@ -44,8 +44,8 @@ type Story struct {
 	Containers []Restarting `json:"containers,omitempty"`
 	// Behind is the pod whose image pull this one's waits for; empty: none.
 	Behind string `json:"behind,omitempty"`
-	// LookedAt is the pod, as NAMESPACE/NAME, at which the kubelet has looked for long, while this one waits until it looks at
-	// all pods again; empty: none is known.
+	// LookedAt is the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time, while this one waits until it
+	// looks at all pods again. It may be this one. Empty: none is known.
 	LookedAt string `json:"lookedAt,omitempty"`
 	// Whereabouts is where the pod is: the call that goes on for it, or what it waits for.
 	Whereabouts Whereabouts `json:"whereabouts,omitzero"`

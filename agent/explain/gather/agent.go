@@ -110,11 +110,7 @@ func readAgent(ctx context.Context, n *fleet.Node, of *agentpb.PodSelector) sess
 	}
 	c := dialed.Reader()
 	defer c.Close()
-	w, err := c.Watch(ctx, &agentpb.WatchRequest{Pods: of, History: true, OnlyHistory: true})
-	if err != nil {
-		return session{err: err}
-	}
-	story, err := readStory(c.About(), w.NextRaw)
+	story, err := readHistory(ctx, c, &agentpb.WatchRequest{Pods: of})
 	if err != nil {
 		return session{err: err}
 	}
@@ -126,6 +122,16 @@ func readAgent(ctx context.Context, n *fleet.Node, of *agentpb.PodSelector) sess
 		story.Lives.Adopt(story.History.Learn(p.Pod), p)
 	}
 	return session{story: story, node: c.About().Node}
+}
+
+// readHistory reads what an agent remembers of what a request chooses.
+func readHistory(ctx context.Context, c *client.Reader, req *agentpb.WatchRequest) (explain.Story, error) {
+	req.History, req.OnlyHistory = true, true
+	w, err := c.Watch(ctx, req)
+	if err != nil {
+		return explain.Story{}, err
+	}
+	return readStory(c.About(), w.NextRaw)
 }
 
 // readStory reads batches of events until there are no more. If that fails, the story is

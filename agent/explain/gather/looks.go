@@ -2,6 +2,7 @@ package gather
 
 import (
 	"context"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/explain"
@@ -11,7 +12,7 @@ import (
 // findLookedAt notes the pod at which the kubelet looks, while this one waits for that. The story of one pod alone does not show
 // it.
 func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
-	if s == nil || s.LookedAt != "" || !goesOn(s, explain.StepNewer) {
+	if s == nil || !explain.AwaitsLook(s, time.Now()) {
 		return
 	}
 	dialed, err := a.Node.Dial(ctx)
@@ -20,15 +21,7 @@ func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
 	}
 	c := dialed.Reader()
 	defer c.Close()
-	w, err := c.Watch(ctx, &agentpb.WatchRequest{Steps: explain.Looks, History: true, OnlyHistory: true})
-	if err != nil {
-		return
-	}
-	story, err := readStory(c.About(), w.NextRaw)
-	if err != nil {
-		return
-	}
-	if i := explain.LongestLook(story.History, 0, story.History.End()); i != 0 {
-		s.LookedAt = story.History.Pod(i).Entity.NamespacedName()
+	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: explain.Looks}); err == nil {
+		s.LookedAt = explain.LookedAt(story.History, story.History.End())
 	}
 }
