@@ -303,7 +303,7 @@ func TestOutsideStopping(t *testing.T) {
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.Known("uid-default-web")
 	w := pendingAt(nextPlace(p), holding.Terms{Client: context.Background()})
-	if err := r.holds.Ask(&p.State.holding, w); err != nil {
+	if err := r.holds.Ask(t.Context(), &p.State.holding, w); err != nil {
 		t.Fatal(err)
 	}
 	want("with a wish", "cri.RunPodSandbox", "cri.StopContainer")
@@ -445,7 +445,7 @@ func TestStops(t *testing.T) {
 	want("with a breakpoint", "sync.volumes", Stops{Exit: true, Every: true})
 	r.Sandbox(sandboxOf(newPod("default", "web")), "s1")
 	p := r.pods.Known("uid-default-web")
-	if err := r.holds.Ask(&p.State.holding, pendingAt(nextPlace(p), holding.Terms{Client: context.Background()})); err != nil {
+	if err := r.holds.Ask(t.Context(), &p.State.holding, pendingAt(nextPlace(p), holding.Terms{Client: context.Background()})); err != nil {
 		t.Fatal(err)
 	}
 	want("with a pending hold", "sync.pod", Stops{Enter: true, Exit: true})

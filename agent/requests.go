@@ -185,7 +185,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	}
 	on := holding.Terms{Why: holding.Cause{Cause: agentpb.Cause_CAUSE_HOLD}, Lease: lease, Client: server.Client(ctx, req.GetWhileConnected()), Asked: by}
 	w := pendingAt(nextPlace(p), on)
-	if err := a.holds.Ask(&p.State.holding, w); err != nil {
+	if err := a.holds.Ask(ctx, &p.State.holding, w); err != nil {
 		return nil, err
 	}
 	return a.holds.Await(ctx, &p.State.holding, w, wait)
@@ -251,7 +251,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 			return nil, refused(agentpb.Problem_NO_LINES, nil)
 		}
 	}
-	if err := a.holds.Ask(&p.State.holding, w); err != nil {
+	if err := a.holds.Ask(ctx, &p.State.holding, w); err != nil {
 		return nil, err
 	}
 	forget := func() {}

@@ -253,7 +253,7 @@ func TestManyPodsHeld(t *testing.T) {
 	<-done
 
 	w := pendingAt(func(_ *span, side int) bool { return side == exit }, holding.Terms{Why: holding.Cause{Cause: agentpb.Cause_CAUSE_STEP}, Client: t.Context()})
-	if err := r.holds.Ask(&r.pods.Object(b).State.holding, w); err != nil {
+	if err := r.holds.Ask(t.Context(), &r.pods.Object(b).State.holding, w); err != nil {
 		t.Fatal(err)
 	}
 	for _, bp := range r.points.List() {

@@ -19,6 +19,8 @@ type Pending[At any] struct {
 	// Goroutine is the goroutine that is to be held at a line; 0: at a step.
 	Goroutine uintptr
 
+	request context.Context // of the person's request
+
 	got   chan *Hold[At] // has room for one
 	gone  chan struct{}  // closed when the request was taken back
 	cause error          // the error of the request; set before gone is closed
@@ -27,11 +29,13 @@ type Pending[At any] struct {
 // Pending returns what a person asked for; nil: nothing.
 func (p *Pod[At]) Pending() *Pending[At] { return p.pending.Load() }
 
-// Ask makes w the pod's pending hold. There is one at a time.
-func (t *Table[At]) Ask(p *Pod[At], w *Pending[At]) error {
-	w.got, w.gone = make(chan *Hold[At], 1), make(chan struct{})
-	if !p.pending.CompareAndSwap(nil, w) {
-		return refused(&agentpb.Problem{Code: agentpb.Problem_HOLD_PENDING, Args: map[string]string{"pod": p.FullName()}})
+// Ask makes w the pod's pending hold, for the request that has ctx. There is one at a time.
+func (t *Table[At]) Ask(ctx context.Context, p *Pod[At], w *Pending[At]) error {
+	w.request, w.got, w.gone = ctx, make(chan *Hold[At], 1), make(chan struct{})
+	for !p.pending.CompareAndSwap(nil, w) {
+		if o := p.Pending(); o != nil && !t.endIfGivenUp(p, o) {
+			return refused(&agentpb.Problem{Code: agentpb.Problem_HOLD_PENDING, Args: map[string]string{"pod": p.FullName()}})
+		}
 	}
 	t.pend(w, 1)
 	t.Announce()
@@ -52,6 +56,20 @@ func (t *Table[At]) TakeBack(p *Pod[At], w *Pending[At]) bool {
 		return false
 	}
 	t.pend(w, -1)
+	return true
+}
+
+// endIfGivenUp takes the pending hold back whose request the client has cancelled: the goroutine of that request may come to
+// it later than the client's next request. It returns false if the request goes on.
+func (t *Table[At]) endIfGivenUp(p *Pod[At], w *Pending[At]) bool {
+	err := w.request.Err()
+	if err == nil {
+		return false
+	}
+	if t.TakeBack(p, w) {
+		w.cause = status.FromContextError(err).Err()
+		close(w.gone)
+	}
 	return true
 }
 

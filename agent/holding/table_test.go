@@ -9,6 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/wire"
@@ -139,7 +142,7 @@ func TestForbidden(t *testing.T) {
 func (r *rig) ask(why agentpb.Cause) *Pending[int] {
 	r.t.Helper()
 	w := &Pending[int]{Terms: Terms{Why: Cause{Cause: why}, Client: r.t.Context()}, Suits: func(at int) bool { return at == 3 }}
-	if err := r.Ask(r.pod, w); err != nil {
+	if err := r.Ask(r.t.Context(), r.pod, w); err != nil {
 		r.t.Fatal(err)
 	}
 	return w
@@ -166,7 +169,7 @@ func TestAwait(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				r := newRig(t, c.most)
 				w := r.ask(agentpb.Cause_CAUSE_STEP)
-				if err := r.Ask(r.pod, &Pending[int]{}); err == nil {
+				if err := r.Ask(t.Context(), r.pod, &Pending[int]{}); err == nil {
 					t.Error("a second one is pending")
 				}
 				if r.Armed() != 1 || r.ArmedAtSteps() != 1 || !r.pod.Pending().Suits(3) {
@@ -186,6 +189,24 @@ func TestAwait(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// TestGivenUp: a request that its client has cancelled is in nobody's way, also when its goroutine has not come to that yet.
+func TestGivenUp(t *testing.T) {
+	r := newRig(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	first := &Pending[int]{}
+	if err := r.Ask(ctx, r.pod, first); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	second := r.ask(agentpb.Cause_CAUSE_HOLD)
+	if h, err := r.Await(ctx, r.pod, first, time.Minute); h != nil || status.Code(err) != codes.Canceled {
+		t.Errorf("the first request has the hold %v and the error %v", h, err)
+	}
+	if r.pod.Pending() != second || r.Armed() != 1 {
+		t.Errorf("%d are armed, and the second request is pending: %v", r.Armed(), r.pod.Pending() == second)
 	}
 }
 
