@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"sync"
 	"testing"
 
 	v1 "k8s.io/api/core/v1"
@@ -26,6 +27,9 @@ type kubelet struct {
 	socket string
 	a      *agent.Agent
 	stop   func() // ends the agent's server
+	// workers are the pods' workers that play. When over is closed, those of work end.
+	workers sync.WaitGroup
+	over    chan struct{}
 }
 
 func newKubelet(t testing.TB, o agent.Options) *kubelet {
@@ -47,10 +51,12 @@ func newKubelet(t testing.TB, o agent.Options) *kubelet {
 		t.Fatal(err)
 	}
 	srv := agent.Serve(a, l, server.Access{Without: server.Look})
-	k := &kubelet{t: t, c: c, socket: path, a: a, stop: srv.Stop}
+	k := &kubelet{t: t, c: c, socket: path, a: a, stop: srv.Stop, over: make(chan struct{})}
 	t.Cleanup(func() {
+		close(k.over)
 		srv.Stop()
 		a.Close()
+		k.workers.Wait() // the hook is one for all tests: a worker that plays on would come to the next test's agent
 	})
 	return k
 }
@@ -77,32 +83,56 @@ func (k *kubelet) call(step string, in, out []any, body func() error) (err error
 
 var errNetwork = errors.New("no network for the sandbox")
 
-// create plays a turn of a pod's worker that makes the pod's sandbox. The channel is closed when the turn is over.
+// create plays a pod's worker that makes the pod's sandbox in its one turn. The channel is closed when the worker has ended.
 func (k *kubelet) create(p *v1.Pod, failure error) (done chan struct{}) {
 	done = make(chan struct{})
+	k.workers.Go(func() {
+		defer close(done)
+		k.add(p)
+		_ = k.call("worker.loop", []any{p.UID}, nil, func() error { return k.turn(p, failure) })
+	})
+	return done
+}
+
+// add plays the sync loop's part of a pod, which comes before its worker's: from there the agent knows the pod's name.
+func (k *kubelet) add(p *v1.Pod) { _ = k.call("loop.add", []any{[]*v1.Pod{p}}, nil, nil) }
+
+// work plays a pod's worker that takes turns until the test is over.
+func (k *kubelet) work(p *v1.Pod) {
+	k.workers.Go(func() {
+		k.add(p)
+		_ = k.call("worker.loop", []any{p.UID}, nil, func() error {
+			for {
+				select {
+				case <-k.over:
+					return nil
+				default:
+					_ = k.turn(p, nil)
+				}
+			}
+		})
+	})
+}
+
+// turn plays a turn of a pod's worker that makes the pod's sandbox.
+func (k *kubelet) turn(p *v1.Pod, failure error) error {
 	sandbox := &runtimeapi.PodSandboxConfig{
 		Metadata: &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: string(p.UID)}, Hostname: p.Name,
 	}
-	go func() {
-		defer close(done)
-		_ = k.call("worker.loop", []any{p.UID}, nil, func() error {
-			return k.call("worker.turn", nil, nil, func() error {
-				return k.call("sync.pod", []any{p, "create"}, []any{false}, func() error {
-					_ = k.call("sync.volumes", []any{p}, nil, nil)
-					return k.call("rt.sync", []any{p}, nil, func() error {
-						err := k.call("rt.sandbox", []any{p, 0}, []any{false, "s1"}, func() error {
-							return k.call("cri.RunPodSandbox", []any{sandbox, sandbox, "runc"}, []any{false, "s1"}, func() error { return failure })
-						})
-						if err != nil {
-							return err
-						}
-						return k.call("rt.start", []any{p}, nil, nil)
-					})
+	return k.call("worker.turn", nil, nil, func() error {
+		return k.call("sync.pod", []any{p, "create"}, []any{false}, func() error {
+			_ = k.call("sync.volumes", []any{p}, nil, nil)
+			return k.call("rt.sync", []any{p}, nil, func() error {
+				err := k.call("rt.sandbox", []any{p, 0}, []any{false, "s1"}, func() error {
+					return k.call("cri.RunPodSandbox", []any{sandbox, sandbox, "runc"}, []any{false, "s1"}, func() error { return failure })
 				})
+				if err != nil {
+					return err
+				}
+				return k.call("rt.start", []any{p}, nil, nil)
 			})
 		})
-	}()
-	return done
+	})
 }
 
 // agent returns a connection of somebody else to the agent.

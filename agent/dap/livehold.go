@@ -30,6 +30,7 @@ type pod struct {
 	second bool
 	// asked is the step or the pause of this session that is under way; nil: there is none.
 	asked *ask
+	last  *ask // the latest of them, also after it was taken back
 }
 
 // liveStop is a hold.

@@ -50,8 +50,8 @@ func (l *live) move(place int, m moving) (after func(), err error) {
 	if m.to != nil {
 		req.Until = m.to.step
 	}
-	asked := l.newAsk()
-	p.asked, p.shown = asked, false
+	asked := l.newAsk(p)
+	p.shown = false
 	l.s.refs.drop(place)
 	return func() {
 		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Step(asked.ctx, req) })
@@ -71,12 +71,26 @@ func (l *live) mayLet(p *pod) error {
 type ask struct {
 	ctx    context.Context
 	cancel context.CancelFunc
+	ended  chan struct{} // the agent has answered, or the session has sent it the cancellation
+	before *ask          // the one that was taken back before it; nil: none
 }
 
-func (l *live) newAsk() *ask {
-	a := &ask{}
+// newAsk begins a step or a pause of a pod.
+func (l *live) newAsk(p *pod) *ask {
+	a := &ask{ended: make(chan struct{}), before: p.last}
 	a.ctx, a.cancel = context.WithCancel(l.ctx)
+	p.asked, p.last = a, a
 	return a
+}
+
+// request asks the agent for it, when the agent knows that the one before it is given up.
+func (a *ask) request(do func() (*agentpb.HoldInfo, error)) (*agentpb.HoldInfo, error) {
+	if a.before != nil {
+		<-a.before.ended
+		a.before = nil
+	}
+	defer close(a.ended)
+	return do()
 }
 
 // takeBack ends the wait for a pod's next step.
@@ -114,8 +128,7 @@ func (l *live) pause(place int) (after func(), err error) {
 		return nil, fmt.Errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
 	}
 	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true, Message: asker}
-	asked := l.newAsk()
-	p.asked = asked
+	asked := l.newAsk(p)
 	return func() {
 		l.s.output(console, "%s will be held at its next step; continue takes that back", l.st.name(place))
 		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Hold(asked.ctx, req) })
@@ -124,7 +137,7 @@ func (l *live) pause(place int) (after func(), err error) {
 
 // wait waits for a step or a pause. The event of the hold reports its success.
 func (l *live) wait(p *pod, asked *ask, do func() (*agentpb.HoldInfo, error)) {
-	h, err := do()
+	h, err := asked.request(do)
 	tookBack := asked.ctx.Err() != nil
 	asked.cancel()
 	var still *agentpb.ListHoldsResponse
