@@ -58,10 +58,11 @@ func (w *Walk) Add(b *agentpb.Batch) {
 	}
 }
 
-// findEvent returns the first event after the last stop's event that matches stop s.
+// findEvent returns the first event after the last stop's event that matches stop s. In what is recorded it is the first at
+// all: several goroutines of the kubelet begin at the same time, in no order.
 func (w *Walk) findEvent(s *tours.Stop) *probes.Event {
 	for i := range w.seen {
-		if e := &w.seen[i]; e.Seq > w.after && s.Matches(e) && w.mine(e.Pod) {
+		if e := &w.seen[i]; (e.Seq > w.after || w.tour.Needs.Recorded) && s.Matches(e) && w.mine(e.Pod) {
 			return e
 		}
 	}

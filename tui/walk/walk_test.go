@@ -46,6 +46,27 @@ func TestNextHold(t *testing.T) {
 	}
 }
 
+// TestRecordedStops: what is recorded is found whatever its order, and each stop is the first time of its step.
+func TestRecordedStops(t *testing.T) {
+	tour := &tours.Tour{Name: "boot", Needs: tours.Needs{Recorded: true}, Stops: []tours.Stop{
+		{Step: "loop.start", On: probes.Enter}, {Step: "gc.containers", On: probes.Exit},
+	}}
+	w := begin(t, tour, labInfo())
+	for i, step := range []string{"gc.containers", "loop.start", "gc.containers"} {
+		w.seen = append(w.seen, probes.Event{Seq: uint64(i + 1), Step: step, Kind: tour.Stops[(i+1)%2].On})
+	}
+	w.after = 2
+	for i, want := range []uint64{2, 1} {
+		if e := w.findEvent(w.stops[i]); e == nil || e.Seq != want {
+			t.Errorf("stop %d is at the event %v, want that with the number %d", i+1, e, want)
+		}
+	}
+	tour.Needs.Recorded = false
+	if e := w.findEvent(w.stops[1]); e == nil || e.Seq != 3 {
+		t.Errorf("of a pod that is made by the walk, the stop is at the event %v", e)
+	}
+}
+
 // TestNodeStopsAreWatchedElsewhere: if the node may not stand still, a stop that would need that is only watched.
 func TestNodeStopsAreWatchedElsewhere(t *testing.T) {
 	info := labInfo()
