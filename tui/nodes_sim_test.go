@@ -39,7 +39,9 @@ func TestNodesLab(t *testing.T) {
 		term.Until(text)
 	}
 	several := command[1:]
-	held, errs, code := l.Podstep(append([]string{"hold", "pod-2"}, several...)...)
+	var held, errs string
+	var code int
+	l.Worked("pod-2", func() { held, errs, code = l.Podstep(append([]string{"hold", "pod-2"}, several...)...) })
 	if code != 0 || !strings.Contains(held, "default/pod-2 is held") {
 		t.Fatalf("hold: exit code %d: %s%s", code, held, errs)
 	}
@@ -74,7 +76,7 @@ func TestNodesLab(t *testing.T) {
 	nowhere.Spec.NodeName, nowhere.Spec.SchedulingGates = "", []corev1.PodSchedulingGate{{Name: "example.com/quota"}}
 	l.Create(nowhere)
 	term.Until("without a node: 1")
-	term.Until("example.com/quota")
+	term.Until("scheduling gates: example.com/")
 	create("after", "node-1")
 	l.UntilReady("after")
 	term.Until("default/after")

@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
 	"k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/tools/cache"
@@ -131,6 +133,35 @@ func (l *Lab) UntilGone(pod string) {
 	none := func(s cache.Store) (bool, error) { return len(s.List()) == 0, nil }
 	if err := l.watch(l.Context(), pod, none, func(e watch.Event) (bool, error) { return e.Type == watch.Deleted, nil }); err != nil {
 		l.tb.Fatalf("pod %s is not gone: %v", pod, err)
+	}
+}
+
+// Worked changes a pod of namespace default twice a second, so that the kubelet works on it, while do runs.
+func (l *Lab) Worked(pod string, do func()) {
+	l.tb.Helper()
+	ctx, cancel := context.WithCancel(l.Context())
+	ended := make(chan error, 1)
+	go func() {
+		tick := time.NewTicker(500 * time.Millisecond)
+		defer tick.Stop()
+		for n := 0; ; n++ {
+			patch := fmt.Appendf(nil, `{"metadata":{"labels":{"example.com/change":"%d"}}}`, n)
+			if _, err := l.Client.CoreV1().Pods("default").Patch(ctx, pod, types.MergePatchType, patch, metav1.PatchOptions{}); err != nil && ctx.Err() == nil {
+				ended <- err
+				return
+			}
+			select {
+			case <-ctx.Done():
+				ended <- nil
+				return
+			case <-tick.C:
+			}
+		}
+	}()
+	do()
+	cancel()
+	if err := <-ended; err != nil {
+		l.tb.Fatalf("change pod %s: %v", pod, err)
 	}
 }
 
