@@ -12,6 +12,7 @@ import (
 // containers do not understand command lines with words behind a script. So only the real node has pods that print
 // their secrets.
 func TestSimCanaries(t *testing.T) {
+	t.Parallel() // its node mostly waits
 	l := labtest.StartSim(t, "--kubelet-v", "4")
 	c := labtest.NewCanaries(t, l, "canary")
 	c.Run(t, l, map[string][]string{

@@ -46,6 +46,7 @@ func inTurn(l *labtest.Lab, pod string, number uint32) (out []string) {
 // TestRetry: the woven kubelet ends the back-off of one pod and tries again, in the turn that it begins for that. It is the
 // events that prove it: the kubelet was in a back-off of 20 s or more as it came to the step, and went on in the same turn.
 func TestRetry(t *testing.T) {
+	t.Parallel() // its node mostly waits
 	l := labtest.StartSim(t)
 	if !l.Agent().About().GetRetries() {
 		t.Fatal("the agent of a woven kubelet does not offer retries")

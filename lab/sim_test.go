@@ -156,6 +156,7 @@ func TestSimStory(t *testing.T) {
 
 // TestSimEviction: a node that runs short of memory evicts a pod, by the kubelet's own eviction manager.
 func TestSimEviction(t *testing.T) {
+	t.Parallel() // its node mostly waits
 	l := labtest.StartSim(t)
 	// The pod must not end well: an evicted pod whose containers end with 0 has succeeded.
 	l.Create(labtest.BusyboxPod("victim", "sleep 1000000"))

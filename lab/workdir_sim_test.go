@@ -9,6 +9,7 @@ import (
 )
 
 func TestSimPartsWorkApart(t *testing.T) {
+	t.Parallel() // its node mostly waits
 	l := labtest.StartSim(t)
 	partsWorkApart(t, l)
 	cleanerStaysInside(t, l)
