@@ -35,6 +35,7 @@ func TestPictures(t *testing.T) {
 	t.Run("replay", func(t *testing.T) { s.on(t).replay() })
 	t.Run("tour", func(t *testing.T) { s.on(t).tour() })
 	t.Run("durations", func(t *testing.T) { s.on(t).durations() })
+	t.Run("logged", func(t *testing.T) { s.on(t).logged() })
 	t.Run("culprit", func(t *testing.T) { s.on(t).culprit() })
 	t.Run("held-light", func(t *testing.T) { s.on(t).held("held-light", "light", picture.Light) })
 }

@@ -21,6 +21,25 @@ func (s *studio) durations() {
 	c.Usable()
 }
 
+// logged: the values of a log, at the step and below its line.
+func (s *studio) logged() {
+	s.kubectl("delete", "--ignore-not-found", "-f", shop, "-l", "app=api")
+	s.lab.Must("break", "add", "shop/*", "--step", "status.patch", "--on", "exit", "--action", "log=phase,took")
+	s.kubectl("create", "-f", shop, "-l", "app=api")
+	s.kubectl("-n", "shop", "wait", "--timeout=2m", "--for", "condition=Ready", "pod/api")
+	c := s.open(140, 40)
+	c.choose("shop/api")
+	c.Press(":")
+	c.Until("Commands, pods and steps")
+	c.Type("status.patch")
+	c.Press("Enter")
+	c.Until("phase=Running, took=")
+	c.take("logged", picture.Dark)
+	c.Press("q")
+	c.Usable()
+	s.lab.Must("break", "rm", "--all")
+}
+
 // culprit: a pod that waits for another one's pull, and who that is.
 func (s *studio) culprit() {
 	text := ""
