@@ -64,9 +64,10 @@ func TestRetry(t *testing.T) {
 	}
 	l.Delete("fine")
 	l.UntilGone("fine")
-	if _, err := retry(l, "fine"); reason.ProblemOf(err).GetCode() != agentpb.Problem_POD_GONE {
-		t.Errorf("of a pod that is gone the error is %v", err)
-	}
+	labtest.Eventually(t, "a retry of a pod that is gone is refused for that", func() bool { // the kubelet learns that from the API server
+		_, err := retry(l, "fine")
+		return reason.ProblemOf(err).GetCode() == agentpb.Problem_POD_GONE
+	})
 }
 
 // checkImageRetry: of two pods that wait for the same, only the one that is asked for pulls at once.
