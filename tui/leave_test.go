@@ -1,15 +1,18 @@
 package tui
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/tui/session"
 )
 
 // inLab is a desk with one pod, in a lab that ends with the screen.
@@ -20,6 +23,30 @@ func inLab(t *testing.T) (d *desk, ended chan struct{}) {
 	d = newDesk(t, w, Options{Lab: true, LabEnded: ended})
 	d.m.offered = true
 	return d.live(w.creation(web)), ended
+}
+
+// TestActsEnd: what a person has begun is done before the program ends. What does not end delays that for some seconds at most.
+func TestActsEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := &Model{ctx: t.Context()}
+		answers, done := make(chan struct{}), false
+		act := m.act("", func(context.Context, session.Control) error {
+			<-answers
+			done = true
+			return nil
+		})
+		go act()
+		time.AfterFunc(time.Second, func() { close(answers) })
+		if m.finishActs(); !done {
+			t.Error("the program ends before what was begun is done")
+		}
+		m.acts.Add(1)
+		defer m.acts.Done()
+		began := time.Now()
+		if m.finishActs(); time.Since(began) != releaseTime {
+			t.Errorf("the program ends after %v", time.Since(began))
+		}
+	})
 }
 
 // TestLeaveAsks: q, Ctrl+C and the palette ask when a lab ends or held pods go on,

@@ -3,6 +3,7 @@ package tui
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -56,6 +57,8 @@ type Model struct {
 	record      *recording
 	// recorded are the files of the recordings that have ended in this run.
 	recorded []string
+	// acts are what a key has begun at the agent or the cluster.
+	acts sync.WaitGroup
 	// strayed: the person has selected another pod since the walk's key.
 	strayed bool
 	// looked is the stop for which the detail was scrolled last.

@@ -218,7 +218,9 @@ func (m *Model) holdGoesOn(h *agentpb.HoldInfo) bool {
 // act runs do, which need not wait for a pod, and reports its result.
 func (m *Model) act(done string, do func(context.Context, session.Control) error) tea.Cmd {
 	control := m.control
+	m.acts.Add(1)
 	return func() tea.Msg {
+		defer m.acts.Done()
 		ctx, cancel := m.within()
 		defer cancel()
 		return doneMsg{done, do(ctx, control)}

@@ -37,6 +37,7 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	defer end.close()
 	m := newModel(ctx, s, o, wallClock)
 	err := end.run(ctx, m, o)
+	m.finishActs()
 	cancel()
 	m.finishRecording()
 	end.release()
@@ -59,6 +60,11 @@ func RunSources(ctx context.Context, sources []Source, f *fleet.Fleet, o Options
 	defer end.close()
 	s := newSources(ctx, sources, f, end, o, wallClock)
 	err := end.run(ctx, s, o)
+	for _, m := range s.opened {
+		if m != nil {
+			m.finishActs()
+		}
+	}
 	cancel()
 	var lines []string
 	for i := range sources {
@@ -173,6 +179,20 @@ func (e *ending) onSignals() (stop func()) {
 	return func() {
 		signal.Stop(signals)
 		close(done)
+	}
+}
+
+// finishActs waits until what the person has begun is done: a key that ends the program right after one that deletes a walk's
+// objects would else leave half of them.
+func (m *Model) finishActs() {
+	ended := make(chan struct{})
+	go func() {
+		m.acts.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(releaseTime): // the API server or the agent does not answer
 	}
 }
 
