@@ -34,10 +34,11 @@ func TestLookedAt(t *testing.T) {
 	}
 	const enter, exit = agentpb.Kind_ENTER, agentpb.Kind_EXIT
 	add(1, enter, 1, "worker.loop", 1, 0)
-	add(2, enter, 4, "cri.ContainerStatus", 5, 0)
-	add(3, exit, 4, "cri.ContainerStatus", 5, 0)
-	add(4, enter, 2, "cri.ContainerStatus", 2, 0)
-	add(5, enter, 3, "cri.PodSandboxStatus", 3, 0)
+	add(2, enter, 4, "pleg.relistpod", 5, 0)
+	add(3, exit, 4, "pleg.relistpod", 5, 0)
+	add(4, enter, 2, "pleg.relistpod", 2, 0)
+	add(3, enter, 4, "cri.ContainerStatus", 6, 0) // the kubelet wants to rotate a log
+	add(5, enter, 3, "pleg.relistpod", 3, 0)
 	add(6, enter, 1, "cache.newer", 4, 1)
 	h.Add(b, lives.Apply)
 	s := Story{h, lives}
@@ -48,6 +49,17 @@ func TestLookedAt(t *testing.T) {
 	want := causes.Culprit{Kind: causes.CulpritPod, Namespace: "shop", Name: "sick"}
 	if got := r.Findings[0].Culprit; got == nil || *got != want {
 		t.Errorf("the culprit is %+v", got)
+	}
+	// A pod waits for the same whose worker has made its containers and sleeps.
+	rest := Seen(s, 1, Position{At: h.End(), Now: 40 * second})
+	rest.Open, rest.Since = nil, rest.Since.Add(-time.Minute)
+	for id, want := range map[string]bool{causes.WaitsForContainers: true, "where.unready": false} {
+		if rest.Whereabouts.ID = id; AwaitsLook(rest, time.Unix(0, 1e18+40*second)) != want {
+			t.Errorf("at %s it waits for a look: %v", id, !want)
+		}
+	}
+	if rest.Look == nil || rest.Look.Step != "pleg.relistpod" || rest.Look.Began.UnixNano() != 1e18+4*second {
+		t.Errorf("the look is %+v", rest.Look)
 	}
 	// The pod itself is no victim of its own look.
 	if own := s.explained(2, Position{At: h.End(), Now: 40 * second}); len(own.Findings) > 0 && own.Findings[0].Culprit != nil {

@@ -41,7 +41,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	}
 	out.Behind = out.Whereabouts.Args[argOther]
 	if AwaitsLook(out, r.wall(r.now)) {
-		out.LookedAt = LookedAt(r.h, r.at)
+		out.LookedAt, out.Look = LookedAt(r.h, r.at)
 	}
 	return out
 }

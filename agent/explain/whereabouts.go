@@ -3,6 +3,7 @@ package explain
 import (
 	"strings"
 
+	"github.com/podstep/podstep/agent/explain/causes"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/agent/story/life"
@@ -132,7 +133,7 @@ func (r *reader) failingProbe() (call history.Call, ok bool) {
 func (r *reader) whereBetweenTurns() evidence.Whereabouts {
 	switch {
 	case r.p.Sandboxed:
-		return evidence.Whereabouts{ID: "where.waitsForContainers", Call: r.shown(probes.RoleStatus)}
+		return evidence.Whereabouts{ID: causes.WaitsForContainers, Call: r.shown(probes.RoleStatus)}
 	case !r.p.Worker:
 		return evidence.Whereabouts{ID: "where.waitsForWorker"}
 	}

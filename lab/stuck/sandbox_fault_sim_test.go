@@ -3,8 +3,6 @@
 package stuck
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -37,23 +35,10 @@ func TestSandboxSteps(t *testing.T) {
 
 // TestNetwork: the runtime reports that the node has no network.
 func TestNetwork(t *testing.T) {
-	dir, err := os.MkdirTemp("", "podstep-scenario") // whoever the lab runs as can read it
-	if err == nil {
-		err = os.Chmod(dir, 0o755)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	file := filepath.Join(dir, "scenario.yaml")
-	write := func(text string) {
-		if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	write("node: {networkReady: true}\n")
+	file := scenarioFile(t)
+	writeScenario(t, file, "node: {networkReady: true}\n")
 	alone(t, []Case{{Cause: "sandbox.networkNotReady", Make: func(e *Env) {
-		write("node: {networkReady: false}\n")
+		writeScenario(t, file, "node: {networkReady: false}\n")
 		labtest.Eventually(e.T, "node is not ready", func() bool {
 			n, err := e.Client.CoreV1().Nodes().Get(e.Context(), "node-1", metav1.GetOptions{})
 			if err != nil {

@@ -11,7 +11,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed}
+var generalChecks = []check{callHangs, callFailed, looksElsewhere}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -95,6 +95,19 @@ func callFailed(c *Case) []Finding {
 	title := titleOf(k)
 	args["step"], args["stepZh"], args["error"] = title.En, title.Zh, plain(k.Error)
 	return []Finding{c.found("source.lookFails", c.containerOf(k), args, Likely, k.Began, c.call(k))}
+}
+
+// WaitsForContainers is where a pod is whose worker has made its containers and waits for what becomes of them.
+const WaitsForContainers = "where.waitsForContainers"
+
+// looksElsewhere finds that the kubelet cannot see what becomes of the pod's containers, because its look at another pod does not
+// end: it looks at one pod after the other.
+func looksElsewhere(c *Case) []Finding {
+	s := c.Story
+	if s == nil || s.Whereabouts.ID != WaitsForContainers || s.Look == nil || s.LookedAt == c.Name.String() || c.Now.Sub(s.Look.Began) < runtimeLong {
+		return nil
+	}
+	return []Finding{c.found("source.looksElsewhere", "", nil, Likely, s.Look.Began, c.call(s.Look))}
 }
 
 // notFound is the error of a call about something that the runtime does not have.

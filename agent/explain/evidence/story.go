@@ -47,6 +47,8 @@ type Story struct {
 	// LookedAt is the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time, while this one waits until it
 	// looks at all pods again. It may be this one. Empty: none is known.
 	LookedAt string `json:"lookedAt,omitempty"`
+	// Look is the call by which the kubelet looks at LookedAt; nil: not known.
+	Look *Call `json:"look,omitempty"`
 	// Whereabouts is where the pod is: the call that goes on for it, or what it waits for.
 	Whereabouts Whereabouts `json:"whereabouts,omitzero"`
 	// Object is the pod's object as far as the story shows it; nil: it does not, or a better one is known.

@@ -22,6 +22,6 @@ func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
 	c := dialed.Reader()
 	defer c.Close()
 	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: explain.Looks}); err == nil {
-		s.LookedAt = explain.LookedAt(story.History, story.History.End())
+		s.LookedAt, s.Look = explain.LookedAt(story.History, story.History.End())
 	}
 }
