@@ -9,9 +9,10 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 )
 
-// Looks are the steps by which the kubelet looks at one pod after the other: PLEG's. Workers that wait for a newer look wait for
-// all of them. The calls to the runtime below them are no sign: the kubelet makes the same ones before it rotates a log.
-var Looks = []string{"pleg.relistpod"}
+// Looks are the steps by which PLEG looks at one pod after the other: at a pod that somebody asked for, and at those in which its
+// list has shown a change. Workers that wait for a newer look wait for all of them. The calls to the runtime below them are no
+// sign: the kubelet makes the same ones before it rotates a log.
+var Looks = []string{"pleg.relistpod", "pleg.cache"}
 
 // stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
 const stepNewer = "cache.newer"

@@ -36,7 +36,7 @@ func TestLookedAt(t *testing.T) {
 	add(1, enter, 1, "worker.loop", 1, 0)
 	add(2, enter, 4, "pleg.relistpod", 5, 0)
 	add(3, exit, 4, "pleg.relistpod", 5, 0)
-	add(4, enter, 2, "pleg.relistpod", 2, 0)
+	add(4, enter, 2, "pleg.cache", 2, 0)
 	add(3, enter, 4, "cri.ContainerStatus", 6, 0) // the kubelet wants to rotate a log
 	add(5, enter, 3, "pleg.relistpod", 3, 0)
 	add(6, enter, 1, "cache.newer", 4, 1)
@@ -58,7 +58,7 @@ func TestLookedAt(t *testing.T) {
 			t.Errorf("at %s it waits for a look: %v", id, !want)
 		}
 	}
-	if rest.Look == nil || rest.Look.Step != "pleg.relistpod" || rest.Look.Began.UnixNano() != 1e18+4*second {
+	if rest.Look == nil || rest.Look.Step != "pleg.cache" || rest.Look.Began.UnixNano() != 1e18+4*second {
 		t.Errorf("the look is %+v", rest.Look)
 	}
 	// The pod itself is no victim of its own look.
