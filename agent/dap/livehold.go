@@ -30,7 +30,8 @@ type pod struct {
 	second bool
 	// asked is the step or the pause of this session that is under way; nil: there is none.
 	asked *ask
-	last  *ask // the latest of them, also after it was taken back
+	// takenBack is closed when the agent knows of the latest one that the person took back; nil: there is none.
+	takenBack <-chan struct{}
 }
 
 // liveStop is a hold.

@@ -71,23 +71,22 @@ func (l *live) mayLet(p *pod) error {
 type ask struct {
 	ctx    context.Context
 	cancel context.CancelFunc
-	ended  chan struct{} // the agent has answered, or the session has sent it the cancellation
-	before *ask          // the one that was taken back before it; nil: none
+	before <-chan struct{} // closed when the one that was taken back before it has ended; nil: there was none
+	ended  chan struct{}   // closed when the agent has answered, or the session has sent it the cancellation
 }
 
 // newAsk begins a step or a pause of a pod.
 func (l *live) newAsk(p *pod) *ask {
-	a := &ask{ended: make(chan struct{}), before: p.last}
+	a := &ask{ended: make(chan struct{}), before: p.takenBack}
 	a.ctx, a.cancel = context.WithCancel(l.ctx)
-	p.asked, p.last = a, a
+	p.asked, p.takenBack = a, nil
 	return a
 }
 
 // request asks the agent for it, when the agent knows that the one before it is given up.
 func (a *ask) request(do func() (*agentpb.HoldInfo, error)) (*agentpb.HoldInfo, error) {
 	if a.before != nil {
-		<-a.before.ended
-		a.before = nil
+		<-a.before
 	}
 	defer close(a.ended)
 	return do()
@@ -96,7 +95,7 @@ func (a *ask) request(do func() (*agentpb.HoldInfo, error)) (*agentpb.HoldInfo, 
 // takeBack ends the wait for a pod's next step.
 func (l *live) takeBack(p *pod) (after func()) {
 	p.asked.cancel()
-	p.asked = nil
+	p.asked, p.takenBack = nil, p.asked.ended
 	return func() {
 		l.s.output(console, "%s goes on freely: the wait for its next step is taken back", l.st.name(p.place))
 		l.next(p)
