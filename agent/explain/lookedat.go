@@ -32,18 +32,16 @@ func AwaitsLook(s *evidence.Story, now time.Time) bool {
 // LookedAt returns the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time at a position and still looks,
 // and the call of that; empty: there is none. It may be the pod that waits.
 func LookedAt(h *history.History, at int) (name string, look *evidence.Call) {
-	var since int64
 	for i := 1; i < h.Pods(); i++ {
 		ref := h.Back(i, at, func(_ int, sp *history.Span) bool {
 			return !sp.Over(at) && slices.Contains(Looks, h.Step(sp.Step).Name)
 		})
-		if sp := h.Span(ref); sp != nil && (name == "" || sp.Start < since) {
-			name, since = h.Pod(i).Entity.NamespacedName(), sp.Start
-			step := h.Step(sp.Step)
-			look = &evidence.Call{Step: step.Name, Title: step.Title().En, Began: time.Unix(0, h.Origin()+sp.Start)}
-			if head, ok := h.Header(sp.Enter); ok {
-				look.Seq = head.Seq
-			}
+		call := h.Call(ref, at)
+		if call.Step == nil {
+			continue
+		}
+		if of := callOf(h, &call); look == nil || of.Began.Before(look.Began) {
+			name, look = h.Pod(i).Entity.NamespacedName(), &of
 		}
 	}
 	return name, look

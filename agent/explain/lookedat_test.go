@@ -36,8 +36,8 @@ func TestLookedAt(t *testing.T) {
 	add(1, enter, 1, "worker.loop", 1, 0)
 	add(2, enter, 4, "pleg.relistpod", 5, 0)
 	add(3, exit, 4, "pleg.relistpod", 5, 0)
-	add(4, enter, 2, "pleg.cache", 2, 0)
 	add(3, enter, 4, "cri.ContainerStatus", 6, 0) // the kubelet wants to rotate a log
+	add(4, enter, 2, "pleg.cache", 2, 0)
 	add(5, enter, 3, "pleg.relistpod", 3, 0)
 	add(6, enter, 1, "cache.newer", 4, 1)
 	h.Add(b, lives.Apply)

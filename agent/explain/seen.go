@@ -115,7 +115,7 @@ func (r *reader) addCalls(out *evidence.Story) {
 		switch {
 		case call.Step == nil:
 		case !call.Ended && len(out.Open) < maxCalls:
-			out.Open = append(out.Open, r.callOf(&call))
+			out.Open = append(out.Open, callOf(r.h, &call))
 		case call.Ended && sp.Shape != history.NoExit:
 			r.addEnded(out, &call, sp.Failed, ended)
 		}
@@ -153,9 +153,9 @@ func (r *reader) addEnded(out *evidence.Story, call *history.Call, failed bool, 
 	}
 	switch {
 	case failed && len(out.Failed) < maxCalls:
-		out.Failed = append(out.Failed, r.callOf(call))
+		out.Failed = append(out.Failed, callOf(r.h, call))
 	case !failed && (!first || len(out.Done)-ended.more < maxCalls):
-		out.Done = append(out.Done, r.callOf(call))
+		out.Done = append(out.Done, callOf(r.h, call))
 	}
 }
 
@@ -165,15 +165,15 @@ const (
 	maxError = 2000
 )
 
-func (r *reader) callOf(call *history.Call) evidence.Call {
+func callOf(h *history.History, call *history.Call) evidence.Call {
 	out := evidence.Call{
-		Step: call.Step.Name, Title: call.Step.Title().En, Began: r.wall(call.Start), Error: words.Cut(words.OneLine(call.Err), maxError),
+		Step: call.Step.Name, Title: call.Step.Title().En, Began: wallOf(h, call.Start), Error: words.Cut(words.OneLine(call.Err), maxError),
 	}
 	pos := call.Enter
 	if call.Ended {
-		out.Ended, pos = r.wall(call.End), call.Exit
+		out.Ended, pos = wallOf(h, call.End), call.Exit
 	}
-	if head, ok := r.h.Header(pos); ok {
+	if head, ok := h.Header(pos); ok {
 		out.Seq = head.Seq
 	}
 	for _, values := range []map[string]any{call.Args, call.Results} {

@@ -65,7 +65,9 @@ func (r *reader) lastCall(role probes.Role, wanted func(*history.Call) bool) (ca
 func (r *reader) node() string { return words.Clean(r.h.EpochBefore(r.at).Info.GetNode()) }
 
 // wall converts a session time to the wall clock's time.
-func (r *reader) wall(t int64) time.Time { return time.Unix(0, r.h.Origin()+t) }
+func (r *reader) wall(t int64) time.Time { return wallOf(r.h, t) }
+
+func wallOf(h *history.History, t int64) time.Time { return time.Unix(0, h.Origin()+t) }
 
 // wallOr converts a session time to the wall clock's time. An unknown time, 0, becomes the zero time.
 func (r *reader) wallOr(t int64) time.Time {

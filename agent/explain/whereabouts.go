@@ -61,7 +61,7 @@ func (r *reader) whereInCall() evidence.Whereabouts {
 	out := evidence.Whereabouts{ID: "where.inCall", Since: r.wall(r.p.Since)}
 	call := r.h.Call(r.p.At, r.at)
 	if call.Step != nil {
-		of := r.callOf(&call)
+		of := callOf(r.h, &call)
 		out.Call = &of
 	}
 	st := r.h.Step(r.p.Step)
@@ -105,7 +105,7 @@ func (r *reader) whereReady() evidence.Whereabouts {
 
 func (r *reader) whereUnready() evidence.Whereabouts {
 	if call, ok := r.failingProbe(); ok {
-		of := r.callOf(&call)
+		of := callOf(r.h, &call)
 		return evidence.Whereabouts{ID: "where.probeFails", Call: &of, Args: map[string]string{
 			"probe": strings.ToLower(words.OneLine(call.Text("probeType"))), "container": words.OneLine(call.Text("container")),
 		}}
@@ -166,7 +166,7 @@ func (r *reader) shown(roles ...probes.Role) *evidence.Call {
 			continue
 		}
 		if call := r.h.Call(ref, r.at); call.Step != nil {
-			of := r.callOf(&call)
+			of := callOf(r.h, &call)
 			return &of
 		}
 	}
