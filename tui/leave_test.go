@@ -37,13 +37,13 @@ func TestActsEnd(t *testing.T) {
 		})
 		go act()
 		time.AfterFunc(time.Second, func() { close(answers) })
-		if m.finishActs(); !done {
+		if finishActs(m, nil); !done {
 			t.Error("the program ends before what was begun is done")
 		}
 		m.acts.Add(1)
 		defer m.acts.Done()
 		began := time.Now()
-		if m.finishActs(); time.Since(began) != releaseTime {
+		if finishActs(m, nil); time.Since(began) != releaseTime {
 			t.Errorf("the program ends after %v", time.Since(began))
 		}
 	})

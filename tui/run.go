@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -37,7 +38,7 @@ func Run(ctx context.Context, s session.Session, o Options, out io.Writer) error
 	defer end.close()
 	m := newModel(ctx, s, o, wallClock)
 	err := end.run(ctx, m, o)
-	m.finishActs()
+	finishActs(m)
 	cancel()
 	m.finishRecording()
 	end.release()
@@ -60,11 +61,7 @@ func RunSources(ctx context.Context, sources []Source, f *fleet.Fleet, o Options
 	defer end.close()
 	s := newSources(ctx, sources, f, end, o, wallClock)
 	err := end.run(ctx, s, o)
-	for _, m := range s.opened {
-		if m != nil {
-			m.finishActs()
-		}
-	}
+	finishActs(slices.Collect(maps.Values(s.opened))...)
 	cancel()
 	var lines []string
 	for i := range sources {
@@ -182,12 +179,16 @@ func (e *ending) onSignals() (stop func()) {
 	}
 }
 
-// finishActs waits until what the person has begun is done: a key that ends the program right after one that deletes a walk's
-// objects would else leave half of them.
-func (m *Model) finishActs() {
+// finishActs waits until what the person has begun on some screens is done: a key that ends the program right after one that
+// deletes a walk's objects would else leave half of them. A screen that is nil is not open yet.
+func finishActs(screens ...*Model) {
 	ended := make(chan struct{})
 	go func() {
-		m.acts.Wait()
+		for _, m := range screens {
+			if m != nil {
+				m.acts.Wait()
+			}
+		}
 		close(ended)
 	}()
 	select {
