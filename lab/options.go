@@ -21,6 +21,7 @@ type Options struct {
 	Nodes          int    // how many nodes; 0: one. Those of a containerd lab are one
 	MaxPods        int    // how many pods the node takes; 0: the kubelet's default, 110
 	Devices        int    // how many devices of the lab's DRA driver each node of a sim lab has; 0: no driver
+	Storage        bool   // each node of a sim lab has the lab's CSI driver
 	RestartKubelet bool   // start the kubelet again when it ends
 	RestartRuntime bool   // start the container runtime again when it ends
 	Port           int    // of the kube-apiserver; 0: a free one
@@ -43,6 +44,8 @@ type Called struct {
 	Runtime string // socket of the container runtime
 	APIPort int    // port of the kube-apiserver on 127.0.0.1
 	PKI     string // directory of the lab's certificates and keys
+	Devices string // socket of the DRA driver; empty: there is none
+	Storage string // socket of the CSI driver; empty: there is none
 }
 
 // UsageError is an option that cannot be used as it is.
@@ -83,7 +86,7 @@ func (o *Options) check() error {
 	if o.Nodes > 1 && o.Runtime != labstate.Sim {
 		return usagef("several nodes are simulated ones: leave out --nodes, or use --runtime sim")
 	}
-	if err := o.checkDevices(); err != nil {
+	if err := o.checkPlugins(); err != nil {
 		return err
 	}
 	if o.MaxPods < 0 {
@@ -98,12 +101,15 @@ func (o *Options) check() error {
 // maxDevices is how many devices fit into one ResourceSlice.
 const maxDevices = 128
 
-func (o *Options) checkDevices() error {
+func (o *Options) checkPlugins() error {
 	if o.Devices < 0 || o.Devices > maxDevices {
 		return usagef("a node does not have %d devices: choose a number from 1 to %d, or 0 for none", o.Devices, maxDevices)
 	}
 	if o.Devices > 0 && o.Runtime != labstate.Sim {
 		return usagef("the lab's devices are for simulated containers: leave out --devices, or use --runtime sim")
+	}
+	if o.Storage && o.Runtime != labstate.Sim {
+		return usagef("the lab's storage is for simulated containers: leave out --storage, or use --runtime sim")
 	}
 	return nil
 }

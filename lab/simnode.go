@@ -64,7 +64,10 @@ func (n *simNode) add(p *plan) {
 		ready := func(ctx context.Context) error { return n.waitNode(ctx, h.name) }
 		p.add(h.part("kubelet"), inTurn(h.placeBetween, h.startKubelet, ready), h.part("simcri"), "kube-apiserver")
 		if n.options.Devices > 0 {
-			p.add(h.part("dra-driver"), inTurn(h.startDriver, h.waitDevices), h.part("kubelet"))
+			p.add(h.part(devicesPart), inTurn(h.startDevices, h.waitDevices), h.part("kubelet"))
+		}
+		if n.options.Storage {
+			p.add(h.part(storagePart), inTurn(h.startStorage, h.waitStorage), h.part("kubelet"))
 		}
 	}
 }
@@ -120,9 +123,16 @@ func (h simHost) placeBetween(context.Context) error {
 	return nil
 }
 
-// parts returns the runtime and the API server of the node's kubelet.
+// parts returns what the node's kubelet calls if nothing stands between.
 func (h simHost) parts() Called {
-	return Called{Runtime: h.labNode.paths.simSocket(), APIPort: h.state.Ports["kube-apiserver"], PKI: h.Lab.paths.pki("")}
+	c := Called{Runtime: h.labNode.paths.simSocket(), APIPort: h.state.Ports["kube-apiserver"], PKI: h.Lab.paths.pki("")}
+	if h.options.Devices > 0 {
+		c.Devices = h.plugin("dra")
+	}
+	if h.options.Storage {
+		c.Storage = h.plugin("csi")
+	}
+	return c
 }
 
 // called returns what the node's kubelet calls.

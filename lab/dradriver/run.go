@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"net"
 	"os"
 	"path/filepath"
 	"time"
@@ -24,6 +26,8 @@ type Options struct {
 	Kubeconfig string // file by which the API server is reached
 	Kubelet    string // the kubelet's root directory
 	CDI        string // directory for CDI specs
+	Socket     string // the driver's socket
+	Called     string // socket that the kubelet is to call; other than Socket if something stands between
 }
 
 // registeredEvery is how often the driver checks whether the kubelet has registered it.
@@ -40,9 +44,8 @@ func Run(ctx context.Context, o Options) error {
 	if err != nil {
 		return fmt.Errorf("create client: %w", err)
 	}
-	// The names of the sockets are short, because those of a lab's directory may be long.
-	registry, data := filepath.Join(o.Kubelet, "plugins_registry"), filepath.Join(o.Kubelet, "plugins", "dra")
-	for _, dir := range []string{registry, data, o.CDI} {
+	registry := filepath.Join(o.Kubelet, "plugins_registry")
+	for _, dir := range []string{registry, filepath.Dir(o.Socket), o.CDI} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			return fmt.Errorf("create directory: %w", err)
 		}
@@ -52,7 +55,8 @@ func Run(ctx context.Context, o Options) error {
 	helper, err := kubeletplugin.Start(ctx, &driver{node: o.Node, specs: specs(o.CDI), fail: fail},
 		kubeletplugin.DriverName(Name), kubeletplugin.NodeName(o.Node), kubeletplugin.KubeClient(client),
 		kubeletplugin.RegistrarDirectoryPath(registry), kubeletplugin.RegistrarSocketFilename("dra.sock"),
-		kubeletplugin.PluginDataDirectoryPath(data), kubeletplugin.PluginSocket("dra.sock"))
+		kubeletplugin.PluginDataDirectoryPath(filepath.Dir(o.Called)), kubeletplugin.PluginSocket(filepath.Base(o.Called)),
+		kubeletplugin.PluginListener(o.listen))
 	if err != nil {
 		return fmt.Errorf("start plugin: %w", err)
 	}
@@ -71,6 +75,14 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	return nil
+}
+
+// listen opens the driver's socket, whatever socket the kubelet is to call.
+func (o *Options) listen(ctx context.Context, _ string) (net.Listener, error) {
+	if err := os.Remove(o.Socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("remove earlier socket: %w", err)
+	}
+	return new(net.ListenConfig).Listen(ctx, "unix", o.Socket)
 }
 
 // createClass creates the class by which claims ask for the driver's devices.

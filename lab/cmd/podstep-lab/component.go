@@ -23,6 +23,7 @@ var mains = map[string]func(args []string) int{
 	"kubelet":                 kubelet,
 	"simcri":                  containerRuntime,
 	"dra-driver":              deviceDriver,
+	"csi-driver":              storageDriver,
 }
 
 // runComponent joins the cgroup and becomes the part called name. The name "exec" becomes the program args[0].

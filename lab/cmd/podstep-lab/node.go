@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -12,7 +11,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/podstep/podstep/lab/dradriver"
 	"github.com/podstep/podstep/lab/simcri"
 	"github.com/podstep/podstep/lab/simnode"
 )
@@ -40,28 +38,6 @@ func containerRuntime(args []string) int {
 	o.Log = slog.New(slog.NewTextHandler(os.Stderr, nil))
 	if err := serveRuntime(o); err != nil {
 		fmt.Fprintln(os.Stderr, "simcri:", err)
-		return 1
-	}
-	return 0
-}
-
-// deviceDriver serves a kubelet as DRA driver until a signal ends it.
-func deviceDriver(args []string) int {
-	var o dradriver.Options
-	fs := pflag.NewFlagSet("dra-driver", pflag.ContinueOnError)
-	fs.StringVar(&o.Node, "node", "", "name of the node")
-	fs.IntVar(&o.Devices, "devices", 1, "how many devices the node has")
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "file by which the API server is reached")
-	fs.StringVar(&o.Kubelet, "kubelet-dir", "", "the kubelet's root directory")
-	fs.StringVar(&o.CDI, "cdi-dir", "", "directory for CDI specs")
-	if err := fs.Parse(args); err != nil {
-		fmt.Fprintln(os.Stderr, "dra-driver:", err)
-		return 2
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
-	defer cancel()
-	if err := dradriver.Run(ctx, o); err != nil {
-		fmt.Fprintln(os.Stderr, "dra-driver:", err)
 		return 1
 	}
 	return 0

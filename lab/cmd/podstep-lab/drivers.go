@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/pflag"
+
+	"github.com/podstep/podstep/lab/csidriver"
+	"github.com/podstep/podstep/lab/dradriver"
+)
+
+// deviceDriver serves a kubelet as DRA driver until a signal ends it.
+func deviceDriver(args []string) int {
+	var o dradriver.Options
+	fs := pflag.NewFlagSet("dra-driver", pflag.ContinueOnError)
+	fs.StringVar(&o.Node, "node", "", "name of the node")
+	fs.IntVar(&o.Devices, "devices", 1, "how many devices the node has")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "file by which the API server is reached")
+	fs.StringVar(&o.Kubelet, "kubelet-dir", "", "the kubelet's root directory")
+	fs.StringVar(&o.CDI, "cdi-dir", "", "directory for CDI specs")
+	fs.StringVar(&o.Socket, "socket", "", "socket to serve")
+	fs.StringVar(&o.Called, "called", "", "socket that the kubelet is to call")
+	return driver(fs, args, func(ctx context.Context) error { return dradriver.Run(ctx, o) })
+}
+
+// storageDriver serves a kubelet as CSI driver until a signal ends it.
+func storageDriver(args []string) int {
+	var o csidriver.Options
+	fs := pflag.NewFlagSet("csi-driver", pflag.ContinueOnError)
+	fs.StringVar(&o.Node, "node", "", "name of the node")
+	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "file by which the API server is reached")
+	fs.StringVar(&o.Kubelet, "kubelet-dir", "", "the kubelet's root directory")
+	fs.StringVar(&o.Dir, "dir", "", "directory for volumes")
+	fs.StringVar(&o.Socket, "socket", "", "socket to serve")
+	fs.StringVar(&o.Called, "called", "", "socket that the kubelet is to call")
+	return driver(fs, args, func(ctx context.Context) error { return csidriver.Run(ctx, o) })
+}
+
+// driver reads a driver's flags and runs the driver until a signal ends it. It returns the exit code.
+func driver(fs *pflag.FlagSet, args []string, run func(context.Context) error) int {
+	if err := fs.Parse(args); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", fs.Name(), err)
+		return 2
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", fs.Name(), err)
+		return 1
+	}
+	return 0
+}
