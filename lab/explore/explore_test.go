@@ -20,7 +20,7 @@ func fault(method, object string, n int, action faults.Action, always bool) Faul
 func TestFaultsOf(t *testing.T) {
 	start := faults.Call{Side: faults.CRI, Method: "StartContainer", Object: "app"}
 	patch := faults.Call{Side: faults.API, Method: "patch pods/status"}
-	all := faultsOf("create", []faults.Op{{Call: patch, N: 1}, {Call: start, N: 1}, {Call: start, N: 2}, {Call: start, N: 3}, {Call: start, N: 1}})
+	all := faultsOf(&Lives[0], []faults.Op{{Call: patch, N: 1}, {Call: start, N: 1}, {Call: start, N: 2}, {Call: start, N: 3}, {Call: start, N: 1}})
 	ids := map[string]bool{}
 	for i, f := range all {
 		if ids[f.ID()] {

@@ -31,7 +31,10 @@ func (f Fault) rule(marker string) *faults.Rule {
 }
 
 // alone reports whether a fault may hold up the whole node, so that nothing else is explored at the same time.
-func (f Fault) alone() bool { return slow(f.Action) && holdsUp(f.Op.Call) }
+func (f Fault) alone() bool { return slow(f.Action) && holdsUp(f.Op.Call) || nobodys(f.Op.Call) }
+
+// nobodys reports whether a call names no pod. It is known whose it is only while no other pod makes such calls.
+func nobodys(c faults.Call) bool { return c.Side == faults.Plugin && c.Method == "NodeGetCapabilities" }
 
 // slow reports whether a call that is broken so takes long. The kubelet's client tries a request again by itself, many
 // times, before it returns the status 429.
@@ -51,6 +54,9 @@ func holdsUp(c faults.Call) bool {
 // worthwhile leaves out faults that would take the whole node's time and show nothing new: of calls that may hold up the
 // node, the first one hangs once, since it does not return within the time of a trial anyway.
 func (f Fault) worthwhile() bool {
+	if nobodys(f.Op.Call) {
+		return f.Always || f.Action == faults.Hang && f.Op.N == 1
+	}
 	if !holdsUp(f.Op.Call) {
 		return true
 	}
@@ -60,22 +66,22 @@ func (f Fault) worthwhile() bool {
 // maxN bounds which of the calls of one kind are broken: those that repeat are looked at twice.
 const maxN = 2
 
-// faultsOf returns the faults of a life, from the calls that were seen in it: CRI before API, plain faults before odd
-// ones, faults that last before those that pass.
-func faultsOf(life string, seen []faults.Op) (out []Fault) {
+// faultsOf returns the faults of a life, from the calls that were seen in it: one side after the other, plain faults
+// before odd ones, faults that last before those that pass.
+func faultsOf(life *Life, seen []faults.Op) (out []Fault) {
 	var ops []faults.Op
 	for _, o := range seen {
-		if o.N <= maxN && !slices.Contains(ops, o) {
+		if o.N <= maxN && life.breaks(o.Call) && !slices.Contains(ops, o) {
 			ops = append(ops, o)
 		}
 	}
-	for _, side := range []faults.Side{faults.CRI, faults.API} {
+	for _, side := range []faults.Side{faults.CRI, faults.API, faults.Plugin} {
 		for _, action := range faults.Actions(side) {
 			for _, o := range ops {
 				if o.Side != side || !faults.Fits(o.Call, action) {
 					continue
 				}
-				for _, f := range []Fault{{life, o, action, true}, {life, o, action, false}} {
+				for _, f := range []Fault{{life.Name, o, action, true}, {life.Name, o, action, false}} {
 					if (!f.Always || o.N == 1) && f.worthwhile() {
 						out = append(out, f)
 					}

@@ -23,6 +23,8 @@ type Life struct {
 	when func(*corev1.Pod) bool
 	// begin makes it happen; nil: the creation does.
 	begin func(context.Context, *Node, string) error
+	// plugins: the pod uses plugins, and only calls about them are broken.
+	plugins bool
 	// done reports whether the pod has come where it has to. The pod is nil when it is gone.
 	done func(*corev1.Pod) bool
 }
@@ -38,7 +40,13 @@ var Lives = []Life{
 		return ready(p) && cpuOf(p, "app").Cmp(resource.MustParse(moreCPU)) == 0
 	}},
 	{Name: "end-pulling", Title: "a pod is deleted while an image is pulled", change: pullsLong, when: pulls, begin: deletePod, done: gone},
+	{Name: "create-plugins", Title: "a pod with a device and a CSI volume is created", change: usesPlugins, plugins: true, done: ready},
+	{Name: "next-plugins", Title: "a pod is deleted, and the next one takes its device and its CSI volume", change: usesPlugins, plugins: true,
+		ready: true, begin: replacePod, done: nextIsReady},
 }
+
+// breaks reports whether a call is broken in the life.
+func (l *Life) breaks(c faults.Call) bool { return l.plugins == aboutPlugins(c) }
 
 const (
 	podName          = "web"

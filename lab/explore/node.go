@@ -134,7 +134,7 @@ func (n *Node) pod(namespace, name string) *corev1.Pod {
 
 // remove removes a pod at once, whatever state it is in.
 func (n *Node) remove(namespace, name string) {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 	defer cancel()
 	now := int64(0)
 	_ = n.Client.CoreV1().Pods(namespace).Delete(ctx, name, metav1.DeleteOptions{GracePeriodSeconds: &now})

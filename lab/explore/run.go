@@ -92,19 +92,27 @@ func (r *Run) printf(format string, args ...any) {
 func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 	all := make([][]Fault, len(Lives))
 	errs := make([]error, len(Lives))
+	live := func(i int) {
+		t := &trial{Run: r, life: &Lives[i], faultless: true}
+		seen, err := t.seenIn(ctx)
+		if err != nil {
+			errs[i] = fmt.Errorf("live %q: %w", Lives[i].Name, err)
+		}
+		all[i] = faultsOf(&Lives[i], seen)
+		r.printf("%-14s %4d calls seen, %4d faults", Lives[i].Name, len(seen), len(all[i]))
+	}
 	var lives sync.WaitGroup
 	for i := range Lives {
-		lives.Go(func() {
-			t := &trial{Run: r, life: &Lives[i], faultless: true}
-			seen, err := t.seenIn(ctx)
-			if err != nil {
-				errs[i] = fmt.Errorf("live %q: %w", Lives[i].Name, err)
-			}
-			all[i] = faultsOf(Lives[i].Name, seen)
-			r.printf("%-12s %4d calls seen, %4d faults", Lives[i].Name, len(seen), len(all[i]))
-		})
+		if !Lives[i].plugins {
+			lives.Go(func() { live(i) })
+		}
 	}
 	lives.Wait()
+	for i := range Lives {
+		if Lives[i].plugins { // one after the other, since some of their calls name no pod
+			live(i)
+		}
+	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
 	}

@@ -23,6 +23,9 @@ const (
 	staysFor    = 3 * time.Second
 )
 
+// endWithin is how long it may take to remove what a trial made.
+const endWithin = 20 * time.Second
+
 // latest is how much longer a pod may take whose calls all come late: it goes on, slowly.
 const latest = 6 * faults.LateBy
 
@@ -44,6 +47,14 @@ func (t *trial) start(ctx context.Context) error {
 		return err
 	}
 	t.marker = "mark-" + t.namespace
+	if t.life.plugins {
+		if t.faultless || t.fault.alone() {
+			t.node.Table.Only(t.namespace)
+		}
+		if err := makeForPlugins(ctx, t.node, t.namespace); err != nil {
+			return err
+		}
+	}
 	if !t.life.ready {
 		t.watch()
 	}
@@ -89,7 +100,7 @@ func (t *trial) live(ctx context.Context) (arrived bool, err error) {
 	defer cancel()
 	if t.life.begin != nil {
 		if err := t.life.begin(ctx, t.node, t.namespace); err != nil {
-			return false, err
+			return false, t.endOf(err)
 		}
 	}
 	var since time.Time
@@ -122,7 +133,15 @@ func (t *trial) endOf(err error) error {
 // end removes the pod and all that the fault left.
 func (t *trial) end() {
 	t.node.Table.Forget(t.namespace)
+	t.node.Table.Only("")
 	t.node.remove(t.namespace, podName)
+	if t.life.plugins {
+		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+		defer cancel()
+		if err := dropForPlugins(ctx, t.node, t.namespace); err != nil {
+			t.printf("%s: %v", t.namespace, err)
+		}
+	}
 }
 
 // try tries the fault. freed is called once the trial only waits for whether the pod recovers.

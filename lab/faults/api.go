@@ -170,7 +170,11 @@ func (s *Server) about(r *http.Request) (namespace string, c Call, err error) {
 	if err != nil {
 		return "", Call{}, fmt.Errorf("read request: %w", err)
 	}
-	if !info.IsResourceRequest || info.Namespace == "" {
+	namespace = info.Namespace
+	if info.Resource == "persistentvolumes" {
+		namespace = s.table.whose(info.Name).namespace // it has none, and is known as a volume
+	}
+	if !info.IsResourceRequest || namespace == "" {
 		return "", Call{}, nil
 	}
 	c = Call{Side: API, Method: info.Verb + " " + info.Resource}
@@ -181,5 +185,5 @@ func (s *Server) about(r *http.Request) (namespace string, c Call, err error) {
 	if !slices.Contains([]string{"pods", "serviceaccounts", "events"}, info.Resource) {
 		c.Object = info.Name
 	}
-	return info.Namespace, c, nil
+	return namespace, c, nil
 }

@@ -1,196 +1,115 @@
 package faults
 
 import (
-	"context"
-	"errors"
-	"fmt"
-	"io"
-	"net"
-	"os"
-	"path"
-	"time"
+	"strings"
 
-	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// maxMessage is the largest message of a kubelet or a runtime.
-const maxMessage = 16 << 20
+// uidLabel is the label by which the kubelet selects the sandboxes and the containers of a pod.
+const uidLabel = "io.kubernetes.pod.uid"
 
-// Runtime stands in the place of a container runtime, and passes calls on to it.
-type Runtime struct {
-	table    *Table
-	listener net.Listener
-	server   *grpc.Server
-	runtime  *grpc.ClientConn
+// aboutRuntime returns whose call to the runtime it is.
+func (c *call) aboutRuntime() about {
+	switch r := c.request.(type) {
+	case *runtimeapi.RunPodSandboxRequest:
+		return ofSandbox(r.GetConfig())
+	case *runtimeapi.PullImageRequest:
+		a := ofSandbox(r.GetSandboxConfig())
+		a.container = ofImage(r.GetImage()).container
+		return a
+	case *runtimeapi.ImageStatusRequest:
+		return ofImage(r.GetImage())
+	case *runtimeapi.CreateContainerRequest:
+		a := c.table.whose(r.GetPodSandboxId())
+		a.container = r.GetConfig().GetMetadata().GetName()
+		return a
+	case *runtimeapi.ListPodSandboxRequest:
+		return c.table.whose(r.GetFilter().GetLabelSelector()[uidLabel])
+	case *runtimeapi.ListContainersRequest:
+		return c.table.whose(r.GetFilter().GetLabelSelector()[uidLabel])
+	case interface{ GetContainerId() string }:
+		return c.table.whose(r.GetContainerId())
+	case interface{ GetPodSandboxId() string }:
+		return c.table.whose(r.GetPodSandboxId())
+	}
+	return about{}
 }
 
-// ListenRuntime opens a socket for the kubelet. The socket of the runtime itself need not exist yet.
-func ListenRuntime(t *Table, socket, runtime string) (*Runtime, error) {
-	conn, err := grpc.NewClient("unix://"+runtime, grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithDefaultCallOptions(grpc.ForceCodec(frames{}), grpc.MaxCallRecvMsgSize(maxMessage), grpc.MaxCallSendMsgSize(maxMessage)))
-	if err != nil {
-		return nil, fmt.Errorf("connect to the runtime: %w", err)
-	}
-	listener, err := net.Listen("unix", socket)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("listen for calls to the runtime: %w", err), conn.Close())
-	}
-	if err := os.Chmod(socket, 0o600); err != nil {
-		return nil, errors.Join(fmt.Errorf("close the socket to others: %w", err), listener.Close(), conn.Close())
-	}
-	r := &Runtime{table: t, listener: listener, runtime: conn}
-	r.server = grpc.NewServer(grpc.ForceServerCodec(frames{}), grpc.UnknownServiceHandler(r.handle),
-		grpc.MaxRecvMsgSize(maxMessage), grpc.MaxSendMsgSize(maxMessage))
-	return r, nil
+func ofSandbox(config *runtimeapi.PodSandboxConfig) about {
+	return about{namespace: config.GetMetadata().GetNamespace()}
 }
 
-// Serve passes calls on until Close.
-func (r *Runtime) Serve() error { return r.server.Serve(r.listener) }
-
-// Close ends all calls.
-func (r *Runtime) Close() error {
-	r.server.Stop()
-	return r.runtime.Close()
+// ImageOf returns the name of an image that only one container of the pod of a namespace uses. The call that asks for
+// an image's status names neither.
+func ImageOf(namespace, container string) string {
+	return imageHost + "/" + namespace + "/" + container + ":1"
 }
 
-// frames is a codec for messages that stay encoded.
-type frames struct{}
+const imageHost = "explore.example"
 
-func (frames) Name() string { return "proto" }
-
-func (frames) Marshal(v any) ([]byte, error) {
-	b, ok := v.(*[]byte)
-	if !ok {
-		return nil, fmt.Errorf("encode %T: it is no message", v)
-	}
-	return *b, nil
-}
-
-func (frames) Unmarshal(data []byte, v any) error {
-	b, ok := v.(*[]byte)
-	if !ok {
-		return fmt.Errorf("decode %T: it is no message", v)
-	}
-	*b = append([]byte(nil), data...)
-	return nil
-}
-
-// handle passes on a call of any method. In the CRI a call has one request, and one answer or a stream of them.
-func (r *Runtime) handle(_ any, kubelet grpc.ServerStream) error {
-	name, _ := grpc.MethodFromServerStream(kubelet)
-	var request []byte
-	if err := kubelet.RecvMsg(&request); err != nil {
-		return err
-	}
-	c := r.decode(name, request)
-	rule, lifted := c.strike()
-	if rule == nil {
-		return r.pass(kubelet, name, request, func(answer []byte) ([]byte, error) {
-			c.learn(answer)
-			return answer, nil
-		})
-	}
-	switch rule.Action {
-	case Hang:
-		<-either(kubelet.Context(), lifted)
-		return status.Error(codes.Unavailable, rule.Text)
-	case Late:
-		pause(kubelet.Context(), lifted, LateBy)
-	case Empty:
-		var nothing []byte
-		return kubelet.SendMsg(&nothing)
-	case Lost:
-		_ = r.pass(lostStream{kubelet}, name, request, func(answer []byte) ([]byte, error) { c.learn(answer); return answer, nil })
-		return status.Error(codes.Unavailable, rule.Text+": the connection to the runtime broke before its answer came")
-	case Wrong:
-		return r.pass(kubelet, name, request, func(answer []byte) ([]byte, error) { c.learn(answer); return c.contradict(answer) })
-	default:
-		return status.Error(code(rule.Action), rule.Text)
-	}
-	return r.pass(kubelet, name, request, func(answer []byte) ([]byte, error) { c.learn(answer); return answer, nil })
-}
-
-// lostStream drops the answers.
-type lostStream struct{ grpc.ServerStream }
-
-func (lostStream) SendMsg(any) error { return nil }
-
-// pass passes a request on, and each answer back as change returns it.
-func (r *Runtime) pass(kubelet grpc.ServerStream, name string, request []byte, change func([]byte) ([]byte, error)) error {
-	ctx, cancel := context.WithCancel(kubelet.Context())
-	defer cancel()
-	runtime, err := r.runtime.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, name)
-	if err != nil {
-		return err
-	}
-	if err := runtime.SendMsg(&request); err != nil && !errors.Is(err, io.EOF) {
-		return err // of io.EOF, RecvMsg has the reason
-	}
-	if err := runtime.CloseSend(); err != nil {
-		return err
-	}
-	for {
-		var answer []byte
-		if err := runtime.RecvMsg(&answer); errors.Is(err, io.EOF) {
-			return nil
-		} else if err != nil {
-			return err
-		}
-		if answer, err = change(answer); err != nil {
-			return err
-		}
-		if err := kubelet.SendMsg(&answer); err != nil {
-			return err
+func ofImage(spec *runtimeapi.ImageSpec) about {
+	for _, name := range []string{spec.GetUserSpecifiedImage(), spec.GetImage()} {
+		parts := strings.Split(strings.TrimSuffix(name, ":1"), "/")
+		if len(parts) == 3 && parts[0] == imageHost {
+			return about{namespace: parts[1], container: parts[2]}
 		}
 	}
+	return about{}
 }
 
-// code returns the code of gRPC with the action's name.
-func code(a Action) codes.Code {
-	for c := codes.OK; c <= codes.Unauthenticated; c++ {
-		if c.String() == string(a) {
-			return c
-		}
-	}
-	return codes.Unknown
-}
-
-// either returns a channel that is closed when ctx ends or a rule is lifted.
-func either(ctx context.Context, lifted <-chan struct{}) <-chan struct{} {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		select {
-		case <-ctx.Done():
-		case <-lifted:
-		}
-	}()
-	return done
-}
-
-// pause waits, unless ctx ends or the rule is lifted before.
-func pause(ctx context.Context, lifted <-chan struct{}, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	case <-lifted:
+// learnRuntime keeps the id that an answer of the runtime gives.
+func (c *call) learnRuntime() {
+	switch a := c.answer.(type) {
+	case *runtimeapi.RunPodSandboxResponse:
+		c.table.learn(a.GetPodSandboxId(), about{namespace: c.of.namespace})
+	case *runtimeapi.CreateContainerResponse:
+		c.table.learn(a.GetContainerId(), c.of)
 	}
 }
 
-// decode makes a call of a request.
-func (r *Runtime) decode(name string, request []byte) *runtimeCall {
-	c := &runtimeCall{table: r.table, method: path.Base(name)}
-	c.request, c.answer = messages(name)
-	if c.request == nil || proto.Unmarshal(request, c.request) != nil {
-		c.request = nil
-		return c
+// contradictRuntime makes an answer of the runtime wrong.
+func (c *call) contradictRuntime() {
+	switch a := c.answer.(type) {
+	case *runtimeapi.RunPodSandboxResponse:
+		a.PodSandboxId = nobodys
+	case *runtimeapi.CreateContainerResponse:
+		a.ContainerId = nobodys
+	case *runtimeapi.PullImageResponse:
+		a.ImageRef = "sha256:" + nobodys
+	case *runtimeapi.ImageStatusResponse:
+		a.Image = &runtimeapi.Image{Id: "sha256:" + nobodys, Size: 1}
+	case *runtimeapi.PodSandboxStatusResponse:
+		contradictSandbox(a.GetStatus())
+	case *runtimeapi.ContainerStatusResponse:
+		contradictContainer(a.GetStatus())
+	case *runtimeapi.ListPodSandboxResponse:
+		a.Items = nil
+	case *runtimeapi.ListContainersResponse:
+		a.Containers = nil
+	case *runtimeapi.ExecSyncResponse:
+		a.ExitCode = 1 - min(1, a.ExitCode)
 	}
-	c.of = c.about()
-	return c
+}
+
+func contradictSandbox(s *runtimeapi.PodSandboxStatus) {
+	if s == nil {
+		return
+	}
+	if s.State == runtimeapi.PodSandboxState_SANDBOX_READY {
+		s.State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
+	} else {
+		s.State = runtimeapi.PodSandboxState_SANDBOX_READY
+	}
+}
+
+func contradictContainer(s *runtimeapi.ContainerStatus) {
+	if s == nil {
+		return
+	}
+	if s.State == runtimeapi.ContainerState_CONTAINER_RUNNING {
+		s.State, s.FinishedAt, s.ExitCode = runtimeapi.ContainerState_CONTAINER_EXITED, s.StartedAt+1, 255
+	} else {
+		s.State, s.FinishedAt, s.ExitCode = runtimeapi.ContainerState_CONTAINER_RUNNING, 0, 0
+	}
 }

@@ -10,14 +10,15 @@ type Side string
 
 // The sides.
 const (
-	CRI Side = "cri" // the container runtime
-	API Side = "api" // the API server
+	CRI    Side = "cri"    // the container runtime
+	API    Side = "api"    // the API server
+	Plugin Side = "plugin" // a plugin of the kubelet: a CSI or a DRA driver
 )
 
 // Call is a kind of call about a pod.
 type Call struct {
 	Side Side `json:"side"`
-	// Method is a method of the CRI, such as StartContainer, or verb and resource of a request, such as
+	// Method is a method of the CRI, the CSI or the interface of DRA drivers, such as StartContainer, or verb and resource of a request, such as
 	// "patch pods/status".
 	Method string `json:"method"`
 	// Object is the container, the image's container or the object that the call is about; empty: it is about the pod
@@ -44,7 +45,7 @@ func (o Op) String() string { return fmt.Sprintf("%s #%d", o.Call, o.N) }
 // Action is what happens to a call.
 type Action string
 
-// The actions on both sides.
+// The actions on all sides.
 const (
 	Hang  Action = "hang"  // there is no answer until the caller gives up or the rule is lifted
 	Late  Action = "late"  // the call is passed on after LateBy
@@ -52,7 +53,7 @@ const (
 	Lost  Action = "lost"  // the call is passed on and carried out, and its answer gets lost
 )
 
-// The actions on calls to the runtime; a code of gRPC is the name of one, too.
+// The actions on calls to the runtime and to plugins; a code of gRPC is the name of one, too.
 const (
 	Unknown           Action = "Unknown"
 	DeadlineExceeded  Action = "DeadlineExceeded"

@@ -10,7 +10,8 @@ import (
 type Table struct {
 	mu   sync.Mutex
 	pods map[string]*watched
-	ids  map[string]about // by the id of a pod, a sandbox or a container
+	ids  map[string]about // by the id of a pod, a sandbox, a container or a volume
+	solo string           // the namespace of the pod that has the node for itself
 }
 
 // about is what an id belongs to.
@@ -42,8 +43,22 @@ func (t *Table) Watch(namespace string, r *Rule) {
 	t.pods[namespace] = &watched{rule: r, lifted: make(chan struct{}), counts: map[Call]int{}}
 }
 
-// Learn makes the table know a pod's uid, by which some calls name it.
-func (t *Table) Learn(namespace, uid string) { t.learn(uid, about{namespace: namespace}) }
+// Learn makes the table know an id of a pod, its uid or that of its volume, by which some calls name it.
+func (t *Table) Learn(namespace, id string) { t.learn(id, about{namespace: namespace}) }
+
+// Only makes the pod of a namespace the only one that is tried: calls to plugins that name no pod are about it. Empty:
+// there are others.
+func (t *Table) Only(namespace string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.solo = namespace
+}
+
+func (t *Table) only() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.solo
+}
 
 func (t *Table) learn(id string, a about) {
 	if id == "" || a.namespace == "" {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func call(method string) Call { return Call{Side: CRI, Method: method} }
+func runtimeOp(method string) Call { return Call{Side: CRI, Method: method} }
 
 func TestStrike(t *testing.T) {
 	for _, c := range []struct {
@@ -14,10 +14,10 @@ func TestStrike(t *testing.T) {
 		broken []bool // the first, second and third call of StartContainer
 	}{
 		{"no rule", nil, []bool{false, false, false}},
-		{"the first", &Rule{Call: call("StartContainer"), From: 1}, []bool{true, false, false}},
-		{"the second", &Rule{Call: call("StartContainer"), From: 2}, []bool{false, true, false}},
-		{"from the second", &Rule{Call: call("StartContainer"), From: 2, Always: true}, []bool{false, true, true}},
-		{"another call", &Rule{Call: call("StopContainer"), From: 1, Always: true}, []bool{false, false, false}},
+		{"the first", &Rule{Call: runtimeOp("StartContainer"), From: 1}, []bool{true, false, false}},
+		{"the second", &Rule{Call: runtimeOp("StartContainer"), From: 2}, []bool{false, true, false}},
+		{"from the second", &Rule{Call: runtimeOp("StartContainer"), From: 2, Always: true}, []bool{false, true, true}},
+		{"another call", &Rule{Call: runtimeOp("StopContainer"), From: 1, Always: true}, []bool{false, false, false}},
 		{"another object", &Rule{Call: Call{CRI, "StartContainer", "app"}, From: 1}, []bool{false, false, false}},
 	} {
 		table := NewTable()
@@ -26,11 +26,11 @@ func TestStrike(t *testing.T) {
 		var broken []bool
 		n := 0
 		for i := range 3 {
-			rule, _ := table.strike("a", call("StartContainer"))
+			rule, _ := table.strike("a", runtimeOp("StartContainer"))
 			if broken = append(broken, rule != nil); rule != nil {
 				n++
 			}
-			if other, _ := table.strike("b", call("StartContainer")); other != nil {
+			if other, _ := table.strike("b", runtimeOp("StartContainer")); other != nil {
 				t.Errorf("%s: the %d. call about another pod is broken", c.name, i+1)
 			}
 		}
@@ -40,7 +40,7 @@ func TestStrike(t *testing.T) {
 		if got, first := table.Broken("a"); got != n || first.IsZero() != (n == 0) {
 			t.Errorf("%s: %d calls are counted as broken since %v, not %d", c.name, got, first, n)
 		}
-		if seen := table.Seen("a"); len(seen) != 3 || seen[2] != (Op{call("StartContainer"), 3}) {
+		if seen := table.Seen("a"); len(seen) != 3 || seen[2] != (Op{runtimeOp("StartContainer"), 3}) {
 			t.Errorf("%s: seen is %v", c.name, seen)
 		}
 	}
@@ -49,9 +49,9 @@ func TestStrike(t *testing.T) {
 // TestForget: what hangs for a pod goes on when the pod is forgotten, and its ids are not known any more.
 func TestForget(t *testing.T) {
 	table := NewTable()
-	table.Watch("a", &Rule{Call: call("StartContainer"), From: 1, Action: Hang})
+	table.Watch("a", &Rule{Call: runtimeOp("StartContainer"), From: 1, Action: Hang})
 	table.Learn("a", "uid")
-	_, lifted := table.strike("a", call("StartContainer"))
+	_, lifted := table.strike("a", runtimeOp("StartContainer"))
 	select {
 	case <-lifted:
 		t.Fatal("the rule is lifted before its time")
@@ -62,7 +62,7 @@ func TestForget(t *testing.T) {
 	if got := table.whose("uid"); got != (about{}) {
 		t.Errorf("the uid still belongs to %v", got)
 	}
-	if rule, _ := table.strike("a", call("StartContainer")); rule != nil || table.Seen("a") != nil {
+	if rule, _ := table.strike("a", runtimeOp("StartContainer")); rule != nil || table.Seen("a") != nil {
 		t.Error("the pod is still watched")
 	}
 }
@@ -72,7 +72,7 @@ func TestSeenIsBounded(t *testing.T) {
 	table := NewTable()
 	table.Watch("a", nil)
 	for range 2 * maxSeen {
-		table.strike("a", call("ContainerStatus"))
+		table.strike("a", runtimeOp("ContainerStatus"))
 	}
 	if n := len(table.Seen("a")); n != maxSeen {
 		t.Errorf("%d calls are kept, not %d", n, maxSeen)
@@ -80,14 +80,14 @@ func TestSeenIsBounded(t *testing.T) {
 }
 
 func TestActionsFit(t *testing.T) {
-	for _, side := range []Side{CRI, API} {
+	for _, side := range []Side{CRI, API, Plugin} {
 		for _, a := range Actions(side) {
 			if a != Wrong && !Fits(Call{Side: side, Method: "x"}, a) {
 				t.Errorf("%s does not fit %s", a, side)
 			}
 		}
 	}
-	if Fits(call("StartContainer"), Wrong) || !Fits(call("ContainerStatus"), Wrong) {
+	if Fits(runtimeOp("StartContainer"), Wrong) || !Fits(runtimeOp("ContainerStatus"), Wrong) {
 		t.Error("an answer without content cannot be wrong, and a status can")
 	}
 }

@@ -165,7 +165,7 @@ func nodeOf(state labstate.State, table *faults.Table) (*explore.Node, error) {
 // between stands between the lab's kubelet and what it calls.
 type between struct {
 	table   *faults.Table
-	runtime *faults.Runtime
+	sockets []*faults.Socket
 	api     *faults.Server
 }
 
@@ -174,17 +174,14 @@ type between struct {
 func (b *between) options(dir string) lab.Options {
 	return lab.Options{
 		Dir: dir, Runtime: labstate.Sim, KubeletV: 2, MaxPods: 250, Between: b.open,
+		Devices: explore.PluginDevices, Storage: true,
 		KubeletConfig: map[string]any{"serializeImagePulls": false, "registryPullQPS": 0, "eventRecordQPS": 1000, "eventBurst": 2000, "kubeAPIQPS": 1000, "kubeAPIBurst": 2000},
 	}
 }
 
 func (b *between) open(to lab.Called) (lab.Called, error) {
-	socket := filepath.Join(filepath.Dir(to.Runtime), "faults.sock")
 	pki := func(file string) string { return filepath.Join(to.PKI, file) }
 	var err error
-	if b.runtime, err = faults.ListenRuntime(b.table, socket, to.Runtime); err != nil {
-		return lab.Called{}, err
-	}
 	b.api, err = faults.ListenAPI(b.table, fmt.Sprintf("127.0.0.1:%d", to.APIPort), faults.Files{
 		CA: pki("ca.crt"), ServerCert: pki("apiserver.crt"), ServerKey: pki("apiserver.key"), KubeletCert: pki("kubelet.crt"), KubeletKey: pki("kubelet.key"),
 	})
@@ -192,14 +189,38 @@ func (b *between) open(to lab.Called) (lab.Called, error) {
 		return lab.Called{}, err
 	}
 	// They end with close, or with this process, as the lab does.
-	go func() { _ = b.runtime.Serve() }()
 	go func() { _ = b.api.Serve() }()
-	return lab.Called{Runtime: socket, APIPort: b.api.Port(), PKI: to.PKI}, nil
+	to.APIPort = b.api.Port()
+	for _, called := range []struct {
+		side   faults.Side
+		socket *string
+	}{{faults.CRI, &to.Runtime}, {faults.Plugin, &to.Devices}, {faults.Plugin, &to.Storage}} {
+		if *called.socket, err = b.openSocket(called.side, *called.socket); err != nil {
+			return lab.Called{}, err
+		}
+	}
+	return to, nil
+}
+
+// openSocket opens a socket for the kubelet in the place of another one, and returns its path.
+func (b *between) openSocket(side faults.Side, behind string) (string, error) {
+	dir := filepath.Dir(behind)
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return "", fmt.Errorf("create directory: %w", err)
+	}
+	path := filepath.Join(dir, "faults.sock")
+	s, err := faults.ListenSocket(b.table, side, path, behind)
+	if err != nil {
+		return "", err
+	}
+	b.sockets = append(b.sockets, s)
+	go func() { _ = s.Serve() }()
+	return path, nil
 }
 
 func (b *between) close() (err error) {
-	if b.runtime != nil {
-		err = b.runtime.Close()
+	for _, s := range b.sockets {
+		err = errors.Join(err, s.Close())
 	}
 	if b.api != nil {
 		err = errors.Join(err, b.api.Close())

@@ -35,7 +35,7 @@ func newNode(t *testing.T) *node {
 	}
 	go func() { _ = sim.Serve() }()
 	n := &node{table: NewTable()}
-	r, err := ListenRuntime(n.table, between, socket)
+	r, err := ListenSocket(n.table, CRI, between, socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,12 +200,17 @@ func TestWrongAnswers(t *testing.T) {
 		t.Errorf("both answers are %s", right)
 	}
 	for method := range canContradict {
-		service := "RuntimeService"
-		if method == "PullImage" || method == "ImageStatus" {
-			service = "ImageService"
+		service, side := "/runtime.v1.RuntimeService/", CRI
+		switch method {
+		case "PullImage", "ImageStatus":
+			service = "/runtime.v1.ImageService/"
+		case "NodePrepareResources":
+			service, side = draService, Plugin
+		case "NodeGetCapabilities":
+			service, side = "/csi.v1.Node/", Plugin
 		}
-		c := &runtimeCall{method: method}
-		if c.request, c.answer = messages("/runtime.v1." + service + "/" + method); c.answer == nil {
+		c := &call{method: method, side: side}
+		if c.request, c.answer = messages(service + method); c.answer == nil {
 			t.Errorf("%s is no method", method)
 			continue
 		}

@@ -1,0 +1,98 @@
+package explore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	resourceapi "k8s.io/api/resource/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/podstep/podstep/lab/csidriver"
+	"github.com/podstep/podstep/lab/dradriver"
+	"github.com/podstep/podstep/lab/faults"
+)
+
+// PluginDevices is how many devices the node must have: one for each pod that is tried, and some for those that end.
+const PluginDevices = 100
+
+// The objects that a pod with plugins uses.
+const (
+	deviceClaim = "device"
+	volumeClaim = "data"
+)
+
+// usesPlugins gives a pod a device of a DRA driver, and a volume of a CSI driver.
+func usesPlugins(p *corev1.Pod) {
+	device := deviceClaim
+	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: device, ResourceClaimName: &device}}
+	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: volumeClaim, VolumeSource: corev1.VolumeSource{
+		PersistentVolumeClaim: &corev1.PersistentVolumeClaimVolumeSource{ClaimName: volumeClaim}}})
+	app := &p.Spec.Containers[0]
+	app.Resources.Claims = []corev1.ResourceClaim{{Name: device}}
+	app.VolumeMounts = append(slices.Clone(app.VolumeMounts), corev1.VolumeMount{Name: volumeClaim, MountPath: "/data"})
+}
+
+// makeForPlugins makes the claims of a pod with plugins, and the volume, which has the name of the namespace.
+func makeForPlugins(ctx context.Context, n *Node, namespace string) error {
+	n.Table.Learn(namespace, namespace)
+	options, size := metav1.CreateOptions{}, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
+	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
+	device := &resourceapi.ResourceClaim{ObjectMeta: metav1.ObjectMeta{Name: deviceClaim}}
+	device.Spec.Devices.Requests = []resourceapi.DeviceRequest{{Name: "one", Exactly: &resourceapi.ExactDeviceRequest{DeviceClassName: dradriver.Name}}}
+	if _, err := n.Client.ResourceV1().ResourceClaims(namespace).Create(ctx, device, options); err != nil {
+		return fmt.Errorf("create ResourceClaim: %w", err)
+	}
+	volume := &corev1.PersistentVolume{ObjectMeta: metav1.ObjectMeta{Name: namespace}, Spec: corev1.PersistentVolumeSpec{
+		Capacity: size, AccessModes: modes, PersistentVolumeReclaimPolicy: corev1.PersistentVolumeReclaimRetain,
+		ClaimRef: &corev1.ObjectReference{Namespace: namespace, Name: volumeClaim},
+		PersistentVolumeSource: corev1.PersistentVolumeSource{CSI: &corev1.CSIPersistentVolumeSource{
+			Driver: csidriver.Name, VolumeHandle: namespace}},
+	}}
+	if _, err := n.Client.CoreV1().PersistentVolumes().Create(ctx, volume, options); err != nil {
+		return fmt.Errorf("create PersistentVolume: %w", err)
+	}
+	claim := &corev1.PersistentVolumeClaim{ObjectMeta: metav1.ObjectMeta{Name: volumeClaim}, Spec: corev1.PersistentVolumeClaimSpec{
+		AccessModes: modes, StorageClassName: new(""), VolumeName: namespace, Resources: corev1.VolumeResourceRequirements{Requests: size},
+	}}
+	if _, err := n.Client.CoreV1().PersistentVolumeClaims(namespace).Create(ctx, claim, options); err != nil {
+		return fmt.Errorf("create PersistentVolumeClaim: %w", err)
+	}
+	return nil
+}
+
+// dropForPlugins drops what makeForPlugins made. The device is free again when the pod is gone.
+func dropForPlugins(ctx context.Context, n *Node, namespace string) error {
+	options := metav1.DeleteOptions{}
+	return errors.Join(
+		n.Client.ResourceV1().ResourceClaims(namespace).Delete(ctx, deviceClaim, options),
+		n.Client.CoreV1().PersistentVolumeClaims(namespace).Delete(ctx, volumeClaim, options),
+		n.Client.CoreV1().PersistentVolumes().Delete(ctx, namespace, options))
+}
+
+// aboutPlugins reports whether a call is about what plugins do. Those about the rest of a pod are broken in other lives.
+func aboutPlugins(c faults.Call) bool {
+	return c.Side == faults.Plugin || slices.Contains([]string{"get resourceclaims", "get persistentvolumeclaims", "get persistentvolumes"}, c.Method)
+}
+
+// nextPod marks the second of two pods.
+const nextPod = "explore.podstep.dev/next"
+
+// replacePod deletes the pod and, when it is gone, creates the next one, which takes its device and its volume.
+func replacePod(ctx context.Context, n *Node, namespace string) error {
+	if err := deletePod(ctx, n, namespace); err != nil {
+		return err
+	}
+	if err := until(ctx, beginWithin, func() bool { return n.pod(namespace, podName) == nil }); err != nil {
+		return fmt.Errorf("the first pod is not gone: %w", err)
+	}
+	next := pod(namespace)
+	usesPlugins(next)
+	next.Annotations[nextPod] = "true"
+	return n.create(ctx, next)
+}
+
+func nextIsReady(p *corev1.Pod) bool { return ready(p) && p.Annotations[nextPod] != "" }
