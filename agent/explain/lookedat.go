@@ -9,32 +9,47 @@ import (
 	"github.com/podstep/podstep/agent/story/history"
 )
 
-// Looks are the steps by which PLEG looks at one pod after the other: at a pod that somebody asked for, and at those in which its
+// looks are the steps by which PLEG looks at one pod after the other: at a pod that somebody asked for, and at those in which its
 // list has shown a change. Workers that wait for a newer look wait for all of them. The calls to the runtime below them are no
 // sign: the kubelet makes the same ones before it rotates a log.
-var Looks = []string{"pleg.relistpod", "pleg.cache"}
+var looks = []string{"pleg.relistpod", "pleg.cache"}
 
-// stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
-const stepNewer = "cache.newer"
+// volumeLooks are the steps by which the volume manager notes the volumes of one pod after the other. For a claim it asks the API
+// server.
+var volumeLooks = []string{"vol.process", "vol.spec"}
+
+const (
+	// stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
+	stepNewer = "cache.newer"
+	// stepVolumes is the step in which a pod's worker waits for the pod's volumes.
+	stepVolumes = "sync.volumes"
+)
 
 // looksLong is how long a pod waits at least before it is worth a search through all pods: usually a look takes a second.
 const looksLong = 5 * time.Second
 
-// AwaitsLook reports whether a pod has waited for long until the kubelet has looked at all pods again: its worker waits for that,
-// or its worker has made its containers and goes on when the kubelet sees them.
-func AwaitsLook(s *evidence.Story, now time.Time) bool {
-	if s.Whereabouts.ID == causes.WaitsForContainers && now.Sub(s.Since) >= looksLong {
-		return true
+// AwaitedLooks returns the steps by which the kubelet looks at one pod after the other, if this pod has waited for such a look for
+// long. nil: it has not. Its worker waits for a look of PLEG or, when the worker has made the containers, goes on when PLEG sees
+// them; or it waits until the volumes of the pod are noted and mounted.
+func AwaitedLooks(s *evidence.Story, now time.Time) []string {
+	waits := func(step string) bool {
+		return slices.ContainsFunc(s.Open, func(k evidence.Call) bool { return k.Step == step && now.Sub(k.Began) >= looksLong })
 	}
-	return slices.ContainsFunc(s.Open, func(k evidence.Call) bool { return k.Step == stepNewer && now.Sub(k.Began) >= looksLong })
+	switch {
+	case s.Whereabouts.ID == causes.WaitsForContainers && now.Sub(s.Since) >= looksLong, waits(stepNewer):
+		return looks
+	case waits(stepVolumes):
+		return volumeLooks
+	}
+	return nil
 }
 
 // LookedAt returns the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time at a position and still looks,
-// and the call of that; empty: there is none. It may be the pod that waits.
-func LookedAt(h *history.History, at int) (name string, look *evidence.Call) {
+// by one of these steps, and the call of that; empty: there is none. It may be the pod that waits.
+func LookedAt(h *history.History, at int, looks []string) (name string, look *evidence.Call) {
 	for i := 1; i < h.Pods(); i++ {
 		ref := h.Back(i, at, func(_ int, sp *history.Span) bool {
-			return !sp.Over(at) && slices.Contains(Looks, h.Step(sp.Step).Name)
+			return !sp.Over(at) && slices.Contains(looks, h.Step(sp.Step).Name)
 		})
 		call := h.Call(ref, at)
 		if call.Step == nil {

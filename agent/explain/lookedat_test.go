@@ -54,7 +54,7 @@ func TestLookedAt(t *testing.T) {
 	rest := Seen(s, 1, Position{At: h.End(), Now: 40 * second})
 	rest.Open, rest.Since = nil, rest.Since.Add(-time.Minute)
 	for id, want := range map[string]bool{causes.WaitsForContainers: true, "where.unready": false} {
-		if rest.Whereabouts.ID = id; AwaitsLook(rest, time.Unix(0, 1e18+40*second)) != want {
+		if rest.Whereabouts.ID = id; (AwaitedLooks(rest, time.Unix(0, 1e18+40*second)) != nil) != want {
 			t.Errorf("at %s it waits for a look: %v", id, !want)
 		}
 	}

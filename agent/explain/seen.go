@@ -40,8 +40,8 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 		out.Containers = append(out.Containers, r.restarting(&r.p.Containers[i]))
 	}
 	out.Behind = out.Whereabouts.Args[argOther]
-	if AwaitsLook(out, r.wall(r.now)) {
-		out.LookedAt, out.Look = LookedAt(r.h, r.at)
+	if looks := AwaitedLooks(out, r.wall(r.now)); looks != nil {
+		out.LookedAt, out.Look = LookedAt(r.h, r.at, looks)
 	}
 	return out
 }

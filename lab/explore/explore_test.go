@@ -116,11 +116,8 @@ func TestStands(t *testing.T) {
 			}
 		}
 		for _, a := range strings.Fields(s.actions) {
-			side := faults.CRI
-			if strings.HasPrefix(s.call, "api") {
-				side = faults.API
-			}
-			if !slices.Contains(faults.Actions(side), faults.Action(a)) {
+			side, _, _ := strings.Cut(s.call, " ")
+			if !slices.Contains(faults.Actions(faults.Side(side)), faults.Action(a)) {
 				t.Errorf("%s: there is no action %s", s.call, a)
 			}
 		}

@@ -43,12 +43,12 @@ func slow(a faults.Action) bool {
 }
 
 // holdsUp reports whether a call that does not return may hold up the whole node: the kubelet looks at one pod after the
-// other with it, or sends what is about all pods from one goroutine.
+// other with it, looks for the volumes of one pod after the other, or sends what is about all pods from one goroutine.
 func holdsUp(c faults.Call) bool {
 	if c.Side == faults.CRI {
 		return slices.Contains([]string{"ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus"}, c.Method)
 	}
-	return slices.Contains([]string{"get pods", "patch pods/status", "delete pods", "create events", "patch events"}, c.Method)
+	return slices.Contains([]string{"get pods", "patch pods/status", "delete pods", "create events", "patch events", "get persistentvolumeclaims", "get persistentvolumes"}, c.Method)
 }
 
 // worthwhile leaves out faults that would take the whole node's time and show nothing new: of calls that may hold up the

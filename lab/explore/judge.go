@@ -90,7 +90,12 @@ func names(x *causes.Finding, f Fault, marker string) bool {
 // the fault, and what is invented in a wrong answer.
 func marks(f Fault, marker string) []string {
 	out := []string{marker}
-	if f.Op.Side == faults.CRI {
+	if f.Op.Side == faults.API {
+		// The kubelet gives the address of a request that brings no answer of the API server.
+		if _, resource, _ := strings.Cut(f.Op.Method, " "); f.Op.Object != "" {
+			out = append(out, "/"+resource+"/"+f.Op.Object)
+		}
+	} else {
 		out = append(out, f.Op.Method)
 	}
 	if f.Action == faults.Wrong {
@@ -145,7 +150,22 @@ var stands = []stand{
 	{"api create serviceaccounts/token", "hang", []string{"volumes.operationHangs"}}, // the mount of the token's volume
 	{"api * pods/status", "", []string{"ready.statusLate", "terminating.statusRefused"}},
 	{"api get pods", "", []string{"ready.statusLate", "terminating.statusUnread", "terminating.statusRefused"}},
+	{"api get persistentvolumeclaims *", "", []string{"volumes.claimUnread"}},
+	{"api get persistentvolumes", "", []string{"volumes.claimUnread"}},
+	{"api get persistentvolumeclaims *", "404", []string{"volumes.claimMissing", "volumes.volumeMissing"}},
+	{"api get persistentvolumes", "404", []string{"volumes.claimMissing", "volumes.volumeMissing"}},
+	{"api get persistentvolumeclaims *", "hang", []string{"volumes.claimUnanswered"}},
+	{"api get persistentvolumes", "hang", []string{"volumes.claimUnanswered"}},
+	{"api get resourceclaims *", "", []string{"sandbox.claimUnread"}},
+	{"api get resourceclaims *", "hang late", []string{"sandbox.devicesHang"}},
 	{"api delete pods", "", []string{"terminating.deleteRefused", "terminating.deleteUnanswered"}},
+	{"plugin NodePrepareResources", "hang late", []string{"sandbox.devicesHang"}},
+	{"plugin NodeUnprepareResources", "hang late", []string{"terminating.draHangs"}},
+	{"plugin NodeStageVolume", "hang late", []string{"volumes.driverSilent"}},
+	{"plugin NodeStageVolume", "empty", []string{"volumes.setUp"}}, // the driver publishes no volume that it has not staged
+	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
+	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
+	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
 }
 
 // standsFor returns globs of the causes that stand for a fault.

@@ -21,6 +21,8 @@ type Life struct {
 	ready bool
 	// when, if there is one, reports that begin is to be called.
 	when func(*corev1.Pod) bool
+	// restarts: the kubelet is killed and started again before begin. The calls count only from then on.
+	restarts bool
 	// begin makes it happen; nil: the creation does.
 	begin func(context.Context, *Node, string) error
 	// plugins: the pod uses plugins, and only calls about them are broken.
@@ -36,13 +38,13 @@ var Lives = []Life{
 	{Name: "restart", Title: "a container ends and is started again", change: endsOnce, ready: true, done: func(p *corev1.Pod) bool {
 		return ready(p) && restarts(p, "app") > 0
 	}},
-	{Name: "resize", Title: "a container gets more CPU", ready: true, begin: resizePod, done: func(p *corev1.Pod) bool {
-		return ready(p) && cpuOf(p, "app").Cmp(resource.MustParse(moreCPU)) == 0
-	}},
+	{Name: "resize", Title: "a container gets more CPU", ready: true, begin: resizePod, done: resized},
 	{Name: "end-pulling", Title: "a pod is deleted while an image is pulled", change: pullsLong, when: pulls, begin: deletePod, done: gone},
 	{Name: "create-plugins", Title: "a pod with a device and a CSI volume is created", change: usesPlugins, plugins: true, done: ready},
 	{Name: "next-plugins", Title: "a pod is deleted, and the next one takes its device and its CSI volume", change: usesPlugins, plugins: true,
-		ready: true, begin: replacePod, done: nextIsReady},
+		ready: true, begin: replacePod, done: nextIsReady}, {Name: "kubelet-end", Title: "the kubelet is killed, and a pod is deleted before the next one starts", ready: true, restarts: true, begin: deletePod, done: gone},
+	{Name: "kubelet-resize", Title: "the kubelet is killed, and a container gets more CPU before the next one starts", ready: true, restarts: true,
+		begin: resizePod, done: resized},
 }
 
 // breaks reports whether a call is broken in the life.
@@ -113,6 +115,10 @@ func resizePod(ctx context.Context, n *Node, namespace string) error {
 		return fmt.Errorf("resize pod: %w", err)
 	}
 	return nil
+}
+
+func resized(p *corev1.Pod) bool {
+	return ready(p) && cpuOf(p, "app").Cmp(resource.MustParse(moreCPU)) == 0
 }
 
 func gone(p *corev1.Pod) bool { return p == nil }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -18,11 +19,14 @@ import (
 
 // Node is a simulated node whose kubelet makes all its calls through Table.
 type Node struct {
-	Client *kubernetes.Clientset
-	API    *kubeapi.Client // for `why`
-	Agent  string          // the socket of the agent in the kubelet
-	Table  *faults.Table
+	Client  *kubernetes.Clientset
+	API     *kubeapi.Client // for `why`
+	Agent   string          // the socket of the agent in the kubelet
+	Devices string          // the socket of the DRA driver itself
+	Table   *faults.Table
+	Kubelet Kubelet
 
+	pid   atomic.Int64 // of the kubelet; 0: it is restarted just now
 	pods  corelisters.PodLister
 	ready chan string // namespaces that are ready for a pod
 	mu    sync.Mutex
@@ -49,6 +53,7 @@ func (n *Node) open(ctx context.Context) error {
 			return fmt.Errorf("watch %s: %w", kind, context.Cause(ctx))
 		}
 	}
+	n.pid.Store(int64(n.Kubelet.PID()))
 	n.ready = make(chan string, aheadOf)
 	for range 2 {
 		go n.prepare(ctx)

@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"slices"
 
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
 	corev1 "k8s.io/api/core/v1"
 	resourceapi "k8s.io/api/resource/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 
 	"github.com/podstep/podstep/lab/csidriver"
 	"github.com/podstep/podstep/lab/dradriver"
@@ -64,13 +67,33 @@ func makeForPlugins(ctx context.Context, n *Node, namespace string) error {
 	return nil
 }
 
-// dropForPlugins drops what makeForPlugins made. The device is free again when the pod is gone.
+// dropForPlugins drops what makeForPlugins made.
 func dropForPlugins(ctx context.Context, n *Node, namespace string) error {
 	options := metav1.DeleteOptions{}
 	return errors.Join(
+		n.takeBack(ctx, namespace),
 		n.Client.ResourceV1().ResourceClaims(namespace).Delete(ctx, deviceClaim, options),
 		n.Client.CoreV1().PersistentVolumeClaims(namespace).Delete(ctx, volumeClaim, options),
 		n.Client.CoreV1().PersistentVolumes().Delete(ctx, namespace, options))
+}
+
+// takeBack has the driver take the device back, whatever the kubelet made of it: the scheduler gives it to another pod, which
+// would be harmed by a fault that is over.
+func (n *Node) takeBack(ctx context.Context, namespace string) error {
+	claim, err := n.Client.ResourceV1().ResourceClaims(namespace).Get(ctx, deviceClaim, metav1.GetOptions{})
+	if err != nil {
+		return fmt.Errorf("read ResourceClaim: %w", err)
+	}
+	conn, err := grpc.NewClient("unix://"+n.Devices, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		return fmt.Errorf("connect to the DRA driver: %w", err)
+	}
+	defer conn.Close()
+	request := &drapb.NodeUnprepareResourcesRequest{Claims: []*drapb.Claim{{Namespace: namespace, Name: deviceClaim, Uid: string(claim.UID)}}}
+	if _, err := drapb.NewDRAPluginClient(conn).NodeUnprepareResources(ctx, request); err != nil {
+		return fmt.Errorf("take the device back: %w", err)
+	}
+	return nil
 }
 
 // aboutPlugins reports whether a call is about what plugins do. Those about the rest of a pod are broken in other lives.

@@ -93,8 +93,7 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 	all := make([][]Fault, len(Lives))
 	errs := make([]error, len(Lives))
 	live := func(i int) {
-		t := &trial{Run: r, life: &Lives[i], faultless: true}
-		seen, err := t.seenIn(ctx)
+		seen, err := r.seenIn(ctx, &Lives[i])
 		if err != nil {
 			errs[i] = fmt.Errorf("live %q: %w", Lives[i].Name, err)
 		}
@@ -103,13 +102,13 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 	}
 	var lives sync.WaitGroup
 	for i := range Lives {
-		if !Lives[i].plugins {
+		if !Lives[i].plugins && !Lives[i].restarts {
 			lives.Go(func() { live(i) })
 		}
 	}
 	lives.Wait()
 	for i := range Lives {
-		if Lives[i].plugins { // one after the other, since some of their calls name no pod
+		if Lives[i].plugins || Lives[i].restarts { // one after the other: some of their calls name no pod, or the kubelet ends
 			live(i)
 		}
 	}
@@ -131,16 +130,28 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 
 // tryAll tries faults, as many at one time as allowed, and then those that hold up the node, one after the other.
 func (r *Run) tryAll(ctx context.Context, plan []Fault) {
-	var alone, others []Fault
+	var alone, others, restarts, restartsAlone []Fault
 	for _, f := range plan {
-		if f.alone() {
+		restart := lifeOf(f.Life).restarts
+		switch {
+		case restart && f.alone():
+			restartsAlone = append(restartsAlone, f)
+		case restart:
+			restarts = append(restarts, f)
+		case f.alone():
 			alone = append(alone, f)
-		} else {
+		default:
 			others = append(others, f)
 		}
 	}
 	r.tryThese(ctx, others, r.AtOnce)
 	r.tryThese(ctx, alone, 1)
+	r.tryBatches(ctx, restarts, r.AtOnce)
+	r.tryBatches(ctx, restartsAlone, 1)
+}
+
+func lifeOf(name string) *Life {
+	return &Lives[slices.IndexFunc(Lives, func(l Life) bool { return l.Name == name })]
 }
 
 // pace spreads the beginnings of the first trials, which would all ask for the same at the same moment.
@@ -160,15 +171,20 @@ func (r *Run) tryThese(ctx context.Context, plan []Fault, atOnce int) {
 		trials.Go(func() {
 			free := sync.OnceFunc(func() { <-places })
 			defer free()
-			r.tryOne(ctx, f, free)
+			r.tryOne(ctx, f, nil, free)
 		})
 	}
 }
 
-func (r *Run) tryOne(ctx context.Context, f Fault, freed func()) {
-	i := slices.IndexFunc(Lives, func(l Life) bool { return l.Name == f.Life })
-	t := &trial{Run: r, fault: f, life: &Lives[i]}
+// tryOne tries a fault. with is the restart of the kubelet that belongs to its life, if there is one.
+func (r *Run) tryOne(ctx context.Context, f Fault, with *together, freed func()) {
+	t := &trial{Run: r, fault: f, life: lifeOf(f.Life)}
+	t.restartsWith(with)
 	result, err := t.try(ctx, freed)
+	t.came()
+	if r.node.died() {
+		r.printf("%s: the kubelet ended by itself", f.ID())
+	}
 	if ctx.Err() != nil && err != nil {
 		return // it is left over
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/podstep/podstep/agent/client/fleet"
@@ -38,6 +39,8 @@ type trial struct {
 	marker    string
 	began     time.Time // its life
 	faultless bool      // no call is broken
+	with      *together // the restart of the kubelet; nil: there is none
+	came      func()    // is to be called when the trial waits for it, or ends before
 }
 
 // start makes the pod, and comes to where its life begins.
@@ -73,6 +76,28 @@ func (t *trial) start(ctx context.Context) error {
 		t.watch()
 		t.began = time.Now()
 	}
+	return t.awaitRestart(ctx)
+}
+
+// restartsWith makes the trial one of those that share a restart of the kubelet. nil: it has none.
+func (t *trial) restartsWith(with *together) {
+	t.with, t.came = with, func() {}
+	if with != nil {
+		t.came = sync.OnceFunc(with.trials.Done)
+	}
+}
+
+// awaitRestart returns when the kubelet is killed, if that belongs to the life.
+func (t *trial) awaitRestart(ctx context.Context) error {
+	if t.with == nil {
+		return nil
+	}
+	t.came()
+	if err := t.with.wait(ctx); err != nil {
+		return fmt.Errorf("restart the kubelet: %w", err)
+	}
+	t.watch()
+	t.began = time.Now()
 	return nil
 }
 
@@ -132,6 +157,9 @@ func (t *trial) endOf(err error) error {
 
 // end removes the pod and all that the fault left.
 func (t *trial) end() {
+	if t.namespace == "" {
+		return // it did not even begin
+	}
 	t.node.Table.Forget(t.namespace)
 	t.node.Table.Only("")
 	t.node.remove(t.namespace, podName)
@@ -169,7 +197,7 @@ func (t *trial) try(ctx context.Context, freed func()) (*Result, error) {
 	if err := t.askTwice(ctx, r); err != nil {
 		return nil, err
 	}
-	if r.Stuck && !t.fault.Always && !t.fault.alone() {
+	if r.Stuck && !t.fault.Always && !t.fault.alone() && t.with == nil {
 		freed()
 		t.recover(ctx, r)
 	}
@@ -255,7 +283,18 @@ func (r *Result) judge(s *evidence.Snapshot, marker string) {
 }
 
 // seenIn returns the calls of a life in which nothing is broken.
-func (t *trial) seenIn(ctx context.Context) ([]faults.Op, error) {
+func (r *Run) seenIn(ctx context.Context, life *Life) ([]faults.Op, error) {
+	t := &trial{Run: r, life: life, faultless: true}
+	if life.restarts {
+		with := newTogether(1)
+		t.restartsWith(with)
+		defer t.came()
+		go func() {
+			if err := with.restart(ctx, r.node); err != nil && ctx.Err() == nil {
+				r.printf("%v", err)
+			}
+		}()
+	}
 	defer t.end()
 	if err := t.start(ctx); err != nil {
 		return nil, err

@@ -181,8 +181,8 @@ func (s *Server) about(r *http.Request) (namespace string, c Call, err error) {
 	if info.Subresource != "" {
 		c.Method += "/" + info.Subresource
 	}
-	// Events are one kind of request, whatever they report.
-	if !slices.Contains([]string{"pods", "serviceaccounts", "events"}, info.Resource) {
+	// Events are one kind of request, whatever they report, and a pod that is watched has one volume at most.
+	if !slices.Contains([]string{"pods", "serviceaccounts", "events", "persistentvolumes"}, info.Resource) {
 		c.Object = info.Name
 	}
 	return namespace, c, nil

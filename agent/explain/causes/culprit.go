@@ -144,3 +144,22 @@ func (c *Case) deviceDriver() string {
 	}
 	return drivers[0]
 }
+
+// csiPlugin is the kubelet's plugin for all CSI drivers.
+const csiPlugin = "kubernetes.io/csi"
+
+// csiDriver returns the driver of a volume: the one that is in the name that the kubelet gives the volume, or that the pod's
+// specification names for it; empty: neither does.
+func (c *Case) csiDriver(volume, uniqueName string) string {
+	if driver, _, has := strings.Cut(strings.TrimPrefix(uniqueName, csiPlugin+"/"), "^"); has {
+		return driver
+	}
+	if c.Spec != nil {
+		for i := range c.Spec.Spec.Volumes {
+			if v := &c.Spec.Spec.Volumes[i]; v.Name == volume && v.CSI != nil {
+				return v.CSI.Driver
+			}
+		}
+	}
+	return ""
+}

@@ -3,6 +3,7 @@ package causes
 import (
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -11,7 +12,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, looksElsewhere}
+var generalChecks = []check{callHangs, callFailed, looksElsewhere, behindClaim}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -109,6 +110,19 @@ func looksElsewhere(c *Case) []Finding {
 	}
 	return []Finding{c.found("source.looksElsewhere", "", nil, Likely, s.Look.Began, c.call(s.Look))}
 }
+
+// behindClaim finds that the kubelet does not come to the pod's volumes, because it still asks the API server for the claim of
+// another pod: it notes the volumes of one pod after the other.
+func behindClaim(c *Case) []Finding {
+	s := c.Story
+	if s == nil || s.Look == nil || !strings.HasPrefix(s.Look.Step, "vol.") || s.LookedAt == c.Name.String() || c.Now.Sub(s.Look.Began) < answerLong {
+		return nil
+	}
+	return []Finding{c.found("volumes.behindClaim", "", nil, Likely, s.Look.Began, c.call(s.Look))}
+}
+
+// answerLong is after how long the API server does not answer.
+const answerLong = 10 * time.Second
 
 // notFound is the error of a call about something that the runtime does not have.
 var notFound = expr(`code = NotFound`)

@@ -379,6 +379,9 @@ func (c *Case) callArgs(k *evidence.Call) Args {
 			args[name] = v
 		}
 	}
+	if k.Fields["plugin"] == csiPlugin {
+		args["csiDriver"] = c.csiDriver(k.Fields["volume"], k.Fields["uniqueName"])
+	}
 	return args
 }
 

@@ -12,7 +12,11 @@ import (
 // findLookedAt notes the pod at which the kubelet looks, while this one waits for that. The story of one pod alone does not show
 // it.
 func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
-	if s == nil || !explain.AwaitsLook(s, time.Now()) {
+	if s == nil {
+		return
+	}
+	looks := explain.AwaitedLooks(s, time.Now())
+	if looks == nil {
 		return
 	}
 	dialed, err := a.Node.Dial(ctx)
@@ -21,7 +25,7 @@ func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
 	}
 	c := dialed.Reader()
 	defer c.Close()
-	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: explain.Looks}); err == nil {
-		s.LookedAt, s.Look = explain.LookedAt(story.History, story.History.End())
+	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: looks}); err == nil {
+		s.LookedAt, s.Look = explain.LookedAt(story.History, story.History.End(), looks)
 	}
 }

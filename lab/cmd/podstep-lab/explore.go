@@ -138,6 +138,7 @@ func (f *exploreFlags) results() (all []explore.Result, left int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	node.Devices, node.Kubelet = e.behind.Devices, restarted{l}
 	all, left, err = explore.Explore(ctx, node, f.Options)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause) // a part of the lab died
@@ -162,8 +163,21 @@ func nodeOf(state labstate.State, table *faults.Table) (*explore.Node, error) {
 	return &explore.Node{Client: client, API: api, Agent: state.Agent, Table: table}, nil
 }
 
+// restarted is the kubelet of a lab that starts it again.
+type restarted struct{ lab *lab.Lab }
+
+func (r restarted) PID() int { return r.lab.State().Pids["kubelet"] }
+
+func (r restarted) Kill() error {
+	if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil {
+		return fmt.Errorf("kill the kubelet: %w", err)
+	}
+	return nil
+}
+
 // between stands between the lab's kubelet and what it calls.
 type between struct {
+	behind  lab.Called
 	table   *faults.Table
 	sockets []*faults.Socket
 	api     *faults.Server
@@ -174,12 +188,13 @@ type between struct {
 func (b *between) options(dir string) lab.Options {
 	return lab.Options{
 		Dir: dir, Runtime: labstate.Sim, KubeletV: 2, MaxPods: 250, Between: b.open,
-		Devices: explore.PluginDevices, Storage: true,
+		Devices: explore.PluginDevices, Storage: true, RestartKubelet: true,
 		KubeletConfig: map[string]any{"serializeImagePulls": false, "registryPullQPS": 0, "eventRecordQPS": 1000, "eventBurst": 2000, "kubeAPIQPS": 1000, "kubeAPIBurst": 2000},
 	}
 }
 
 func (b *between) open(to lab.Called) (lab.Called, error) {
+	b.behind = to
 	pki := func(file string) string { return filepath.Join(to.PKI, file) }
 	var err error
 	b.api, err = faults.ListenAPI(b.table, fmt.Sprintf("127.0.0.1:%d", to.APIPort), faults.Files{
