@@ -52,8 +52,12 @@ func holdsUp(c faults.Call) bool {
 }
 
 // worthwhile leaves out faults that would take the whole node's time and show nothing new: of calls that may hold up the
-// node, the first one hangs once, since it does not return within the time of a trial anyway.
+// node, the first one hangs once, since it does not return within the time of a trial anyway. Where the kubelet is
+// restarted, faults last: a single one passes with the kubelet's next try, as in other lives.
 func (f Fault) worthwhile() bool {
+	if lifeOf(f.Life).restarts && !f.Always && f.Action != faults.Hang {
+		return false
+	}
 	if nobodys(f.Op.Call) {
 		return f.Always || f.Action == faults.Hang && f.Op.N == 1
 	}
