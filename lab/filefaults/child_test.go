@@ -116,7 +116,7 @@ type scene struct {
 }
 
 // play serves at a new socket with a decision about what happens in a new directory. Paths are relative to it.
-func play(t *testing.T, decide Decide) *scene {
+func play(t *testing.T, decide Decide, changes ...func(*Server)) *scene {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -128,6 +128,9 @@ func play(t *testing.T, decide Decide) *scene {
 	}
 	if s.Server, err = Listen(s.socket); err != nil {
 		t.Fatal(err)
+	}
+	for _, change := range changes {
+		change(s.Server)
 	}
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(s.here(decide)) }()

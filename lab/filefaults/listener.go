@@ -129,8 +129,10 @@ func (l *listener) serve() {
 		select {
 		case l.server.slots <- struct{}{}:
 			go func() {
-				defer func() { <-l.server.slots }()
-				l.file.answer(n.id, l.errnoFor(ctx, n))
+				errno := l.errnoFor(ctx, n)
+				// What the process does next must find the slot free.
+				<-l.server.slots
+				l.file.answer(n.id, errno)
 			}()
 		default:
 			l.file.answer(n.id, 0)

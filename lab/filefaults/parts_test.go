@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 	"unsafe"
@@ -29,6 +30,7 @@ var parts = map[string]func(args []string){
 		must(os.Lchown("d/s", os.Getuid(), os.Getgid()))
 		must(os.Truncate("d/g", 0))
 		must(os.Remove("d/g"))
+		must(os.Remove("d/s"))
 		must(os.RemoveAll("d"))
 		must(os.Mkdir("e", 0o755))
 		must(os.Remove("e"))
@@ -87,10 +89,12 @@ var parts = map[string]func(args []string){
 	"opens": func(args []string) {
 		n, err := strconv.Atoi(args[0])
 		must(err)
-		must(os.WriteFile("f", nil, 0o644))
+		path, err := filepath.Abs("f") // as the kubelet names its files
+		must(err)
+		must(os.WriteFile(path, nil, 0o644))
 		start := time.Now()
 		for range n {
-			fd, err := unix.Open("f", unix.O_RDONLY, 0)
+			fd, err := unix.Open(path, unix.O_RDONLY, 0)
 			must(err)
 			must(unix.Close(fd))
 		}
@@ -141,22 +145,13 @@ func badPart([]string) {
 	// The last byte of what can be read ends it.
 	pages[size-1] = 0
 	report("at the end", mkdir(uintptr(unsafe.Pointer(&pages[size-3]))))
-	report("too long", os.Mkdir(string(make([]byte, 0))+longName(5000), 0o755))
-	how := 0
-	_, _, errno := unix.Syscall6(unix.SYS_OPENAT2, uintptr(cwdNumber()), uintptr(unsafe.Pointer(&pages[size-3])), uintptr(how), 24, 0, 0)
+	report("too long", os.Mkdir(strings.Repeat("a", 5000), 0o755))
+	_, _, errno := unix.Syscall6(unix.SYS_OPENAT2, uintptr(cwdNumber()), uintptr(unsafe.Pointer(&pages[size-3])), 0, 24, 0, 0)
 	report("no flags", errno)
 }
 
 // cwdNumber is what stands for the working directory in a register.
 func cwdNumber() int { return unix.AT_FDCWD }
-
-func longName(n int) string {
-	b := make([]byte, n)
-	for i := range b {
-		b[i] = 'a'
-	}
-	return string(b)
-}
 
 // manyPart has many threads that make files, while the garbage collector interrupts them.
 func manyPart([]string) {
