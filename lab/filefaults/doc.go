@@ -20,8 +20,8 @@
 // The paths are read while the operation waits, and the kernel reads them once more when it goes on. This is no sandbox:
 // a process that wants to get around it can.
 //
-// What it costs, on a machine with two cores: to open and close a file takes about 3 µs by itself, and 25 to 40 µs when it
-// is decided, ten times as much. BenchmarkOpen measures it.
+// What it costs, on a machine with two cores: to open and close a file takes about 3 µs by itself, and 25 to 45 µs when it
+// is decided, more than ten times as much. BenchmarkOpen measures it.
 package filefaults
 
 import (
@@ -32,16 +32,16 @@ import (
 
 // The kinds of operations: what is done, by whatever variant of the system call.
 const (
-	Open     = "open"     // of a file that must exist, for reading or writing, and of a directory
-	Create   = "create"   // an open that makes the file if there is none (O_CREAT)
-	Mkdir    = "mkdir"    //
-	Remove   = "remove"   // of a file; os.Remove tries it with a directory too, before Rmdir
-	Rmdir    = "rmdir"    //
-	Rename   = "rename"   // from Path to To
-	Symlink  = "symlink"  // at Path; To is its text as it is written, neither resolved nor cleaned
-	Link     = "link"     // at Path, to the file that To names
-	Chmod    = "chmod"    //
-	Chown    = "chown"    //
+	Open     = "open"   // of a file that must exist, for reading or writing, and of a directory
+	Create   = "create" // an open that makes the file if there is none (O_CREAT)
+	Mkdir    = "mkdir"
+	Remove   = "remove" // of a file; os.Remove tries it with a directory too, before Rmdir
+	Rmdir    = "rmdir"
+	Rename   = "rename"  // from Path to To
+	Symlink  = "symlink" // at Path; To is its text as it is written, neither resolved nor cleaned
+	Link     = "link"    // at Path, to the file that To names
+	Chmod    = "chmod"
+	Chown    = "chown"
 	Truncate = "truncate" // by its path, not of an open file
 )
 

@@ -2,6 +2,9 @@ package filefaults
 
 import (
 	"context"
+	"encoding/binary"
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -11,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,7 +121,9 @@ func TestOneOperationComesLate(t *testing.T) {
 func TestRelativePaths(t *testing.T) {
 	s := play(t, pass)
 	p := begin(t, s.dir, s.socket, "relative")
-	for _, line := range []string{"in root ok", "empty ok", "empty and refused ENOENT", "no directory EBADF", "in removed ENOENT"} {
+	for _, line := range []string{
+		"in root ok", "empty ok", "empty and refused ENOENT", "no directory EBADF", "in removed ENOENT",
+	} {
 		p.prints(line)
 	}
 	p.ends()
@@ -129,7 +135,9 @@ func TestRelativePaths(t *testing.T) {
 func TestBadAddresses(t *testing.T) {
 	s := play(t, pass)
 	p := begin(t, s.dir, s.socket, "bad")
-	for _, line := range []string{"null EFAULT", "high EFAULT", "cut off EFAULT", "at the end ok", "too long ENAMETOOLONG", "no flags EFAULT"} {
+	for _, line := range []string{
+		"null EFAULT", "high EFAULT", "cut off EFAULT", "at the end ok", "too long ENAMETOOLONG", "no flags EFAULT",
+	} {
 		p.prints(line)
 	}
 	p.ends()
@@ -217,7 +225,8 @@ func TestAProcessThatIsStartedAgainOffersAgain(t *testing.T) {
 		p.prints("c ok")
 		p.ends()
 	}
-	equalOps(t, s.kept(), "mkdir 0/a", "mkdir 0/b", "mkdir 0/c", "mkdir 1/a", "mkdir 1/b", "mkdir 1/c", "mkdir 2/a", "mkdir 2/b", "mkdir 2/c")
+	equalOps(t, s.kept(),
+		"mkdir 0/a", "mkdir 0/b", "mkdir 0/c", "mkdir 1/a", "mkdir 1/b", "mkdir 1/c", "mkdir 2/a", "mkdir 2/b", "mkdir 2/c")
 }
 
 func TestNoMoreThanTheBoundHang(t *testing.T) {
@@ -261,7 +270,53 @@ func TestOfferFails(t *testing.T) {
 	p.ends()
 
 	p = begin(t, s.dir, filepath.Join(s.dir, "none"), "mkdirs")
-	p.prints("offer: connect to supervisor: dial unixpacket " + filepath.Join(s.dir, "none") + ": connect: no such file or directory")
+	const why = ": connect: no such file or directory"
+	p.prints("offer: connect to supervisor: dial unixpacket " + filepath.Join(s.dir, "none") + why)
+}
+
+// TestTheSupervisorMayNotRead offers this process itself: the error comes before the filter.
+func TestTheSupervisorMayNotRead(t *testing.T) {
+	socket := filepath.Join(t.TempDir(), "socket")
+	l, err := net.Listen("unixpacket", socket)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		conn, err := l.Accept()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = conn.Read(make([]byte, 8))
+		_, _ = conn.Write(binary.NativeEndian.AppendUint32(nil, uint32(unix.EPERM)))
+	}()
+	if err := Offer(socket); !errors.Is(err, unix.EPERM) || !strings.Contains(err.Error(), "ptrace_scope") {
+		t.Errorf("offer: %v", err)
+	}
+}
+
+// TestClientsThatOfferNothing: the server refuses them and goes on.
+func TestClientsThatOfferNothing(t *testing.T) {
+	s := play(t, pass)
+	text := []byte("another text\x00")
+	for place, want := range map[uintptr]unix.Errno{8: unix.EFAULT, uintptr(unsafe.Pointer(&text[0])): unix.ESRCH} {
+		conn, err := net.Dial("unixpacket", s.socket)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = conn.Write(binary.NativeEndian.AppendUint64(nil, uint64(place)))
+		answer := make([]byte, 4)
+		if _, err := conn.Read(answer); err != nil || unix.Errno(binary.NativeEndian.Uint32(answer)) != want {
+			t.Errorf("the answer is %v, want %v: %v", answer, want, err)
+		}
+		_ = conn.Close()
+	}
+	p := begin(t, s.dir, s.socket, "mkdirs")
+	p.prints("a ok")
+	p.prints("b ok")
+	p.prints("c ok")
+	p.ends()
 }
 
 func TestListen(t *testing.T) {
@@ -312,6 +367,7 @@ func BenchmarkOpen(b *testing.B) {
 		})
 	}
 	if cost["free"] > 0 {
-		b.Logf("a decided open costs %.1f times as much: %.1f µs in place of %.1f µs", cost["decided"]/cost["free"], cost["decided"]/1000, cost["free"]/1000)
+		b.Logf("a decided open costs %.1f times as much: %.1f µs in place of %.1f µs",
+			cost["decided"]/cost["free"], cost["decided"]/1000, cost["free"]/1000)
 	}
 }

@@ -18,10 +18,10 @@ const patience = 30 * time.Second
 var mark = [...]byte{'f', 'i', 'l', 'e', 'f', 'a', 'u', 'l', 't', 's', 0}
 
 // Offer gives the supervisor at the socket power over the file operations of this process: of all its threads, those to
-// come, and its children. It cannot be taken back, and children get no privileges from set-user-ID programs any more. An
-// error comes before the filter is installed, if the supervisor is not there, cannot read this process's memory, or the
-// kernel is too old. Only if the supervisor dies during the call, the filter is there already: the process should end
-// after any error.
+// come, and its children, which must not offer again. It cannot be taken back, and children get no privileges from
+// set-user-ID programs any more. An error comes before the filter is installed, if the supervisor is not there, cannot read
+// this process's memory, or the kernel is too old. Only if the supervisor dies during the call, the filter is there
+// already: the process should end after any error.
 func Offer(socket string) error {
 	// Nothing after install may open a file before the supervisor has the listener: the connection is made first.
 	conn, err := net.DialUnix("unixpacket", nil, &net.UnixAddr{Name: socket, Net: "unixpacket"})
@@ -108,11 +108,11 @@ func peer(conn *net.UnixConn) (int, error) {
 	}
 	var cred *unix.Ucred
 	var failed error
-	if err := raw.Control(func(fd uintptr) { cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) }); err != nil {
+	err = raw.Control(func(fd uintptr) {
+		cred, failed = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	})
+	if err := errors.Join(err, failed); err != nil {
 		return 0, fmt.Errorf("find peer: %w", err)
-	}
-	if failed != nil {
-		return 0, fmt.Errorf("find peer: %w", failed)
 	}
 	return int(cred.Pid), nil
 }

@@ -110,7 +110,8 @@ func relativePart([]string) {
 	must(unix.Mkdirat(dir, "made", 0o755))
 	must(unix.Renameat(dir, "made", unix.AT_FDCWD, "moved"))
 	report("in root", func() error {
-		fd, err := unix.Openat2(dir, "/../new", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o644, Resolve: unix.RESOLVE_IN_ROOT})
+		how := unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o644, Resolve: unix.RESOLVE_IN_ROOT}
+		fd, err := unix.Openat2(dir, "/../new", &how)
 		_ = unix.Close(fd)
 		return err
 	}())

@@ -69,7 +69,7 @@ func (s *Server) Close() error {
 // take receives the listener of a process and serves it until the process has ended. What goes wrong before, the process
 // gets to know from Offer.
 func (s *Server) take(conn *net.UnixConn, decide Decide) {
-	file, err := s.receive(conn)
+	file, err := receive(conn)
 	if err != nil {
 		return
 	}
@@ -78,9 +78,9 @@ func (s *Server) take(conn *net.UnixConn, decide Decide) {
 }
 
 // receive takes the listener from a process.
-func (s *Server) receive(conn *net.UnixConn) (*listenerFile, error) {
+func receive(conn *net.UnixConn) (*listenerFile, error) {
 	defer conn.Close()
-	defer context.AfterFunc(s.ctx, func() { _ = conn.Close() })()
+	// Not even Close ends this sooner: a process that has its answer installs the filter, and must get rid of its listener.
 	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
 		return nil, fmt.Errorf("limit time of offer: %w", err)
 	}
