@@ -218,6 +218,9 @@ func usingDevices(p *corev1.Pod, name string) {
 func TestSchedulingDevices(t *testing.T) {
 	inLab(t, []Case{
 		{Cause: "scheduling.claimNotMade", Make: func(e *Env) { e.Busybox(labtest.Sleep, usingDevice) }},
+		{Cause: "sandbox.claimUnread", Make: func(e *Env) { // a pod that was never scheduled
+			e.Busybox(labtest.Sleep, func(p *corev1.Pod) { usingDevice(p); p.Spec.NodeName = "node-1" })
+		}},
 		{Cause: "scheduling.deviceClassMissing", Make: func(e *Env) { e.devices("no-such-class") }},
 		{Cause: "scheduling.devices", Make: func(e *Env) {
 			class := &resourcev1.DeviceClass{ObjectMeta: metav1.ObjectMeta{Name: e.Namespace}}
