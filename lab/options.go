@@ -46,6 +46,7 @@ type Called struct {
 	PKI     string // directory of the lab's certificates and keys
 	Devices string // socket of the DRA driver; empty: there is none
 	Storage string // socket of the CSI driver; empty: there is none
+	Files   string // socket at which the kubelet offers its file operations; empty: they go their way
 }
 
 // UsageError is an option that cannot be used as it is.

@@ -173,6 +173,7 @@ func (h simHost) startKubelet(context.Context) error {
 		"--container-logs-dir=" + own.containerLogs(),
 		"--cgroups-dir=" + own.node("cgroup"),
 		"--pressure-file=" + own.pressure(),
+		"--offer-files=" + h.called().Files,
 	})
 	// The kubelet runs umount to see what it prints about a path that is not mounted. If root runs umount, it makes
 	// /run/mount if there is none. With this PATH the kubelet finds no umount.

@@ -21,8 +21,9 @@ var volumeLooks = []string{"vol.process", "vol.spec"}
 const (
 	// stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
 	stepNewer = "cache.newer"
-	// stepVolumes is the step in which a pod's worker waits for the pod's volumes.
-	stepVolumes = "sync.volumes"
+	// stepVolumes and stepUnmount are the steps in which a pod's worker waits until the pod's volumes are mounted, and until they are
+	// not any more.
+	stepVolumes, stepUnmount = "sync.volumes", "term.unmount"
 )
 
 // looksLong is how long a pod waits at least before it is worth a search through all pods: usually a look takes a second.
@@ -30,7 +31,7 @@ const looksLong = 5 * time.Second
 
 // AwaitedLooks returns the steps by which the kubelet looks at one pod after the other, if this pod has waited for such a look for
 // long. nil: it has not. Its worker waits for a look of PLEG or, when the worker has made the containers, goes on when PLEG sees
-// them; or it waits until the volumes of the pod are noted and mounted.
+// them; or it waits for the pod's volumes, which are noted before they are mounted or unmounted.
 func AwaitedLooks(s *evidence.Story, now time.Time) []string {
 	waits := func(step string) bool {
 		return slices.ContainsFunc(s.Open, func(k evidence.Call) bool { return k.Step == step && now.Sub(k.Began) >= looksLong })
@@ -38,7 +39,7 @@ func AwaitedLooks(s *evidence.Story, now time.Time) []string {
 	switch {
 	case s.Whereabouts.ID == causes.WaitsForContainers && now.Sub(s.Since) >= looksLong, waits(stepNewer):
 		return looks
-	case waits(stepVolumes):
+	case waits(stepVolumes), waits(stepUnmount):
 		return volumeLooks
 	}
 	return nil

@@ -58,6 +58,9 @@ func (f Fault) worthwhile() bool {
 	if lifeOf(f.Life).restarts && !f.Always && f.Action != faults.Hang {
 		return false
 	}
+	if f.Op.Side == faults.File { // there are many, and what fails once is mostly tried again
+		return f.Op.N == 1 && (f.Always || f.Action == faults.Hang || f.Action == faults.IOError)
+	}
 	if nobodys(f.Op.Call) {
 		return f.Always || f.Action == faults.Hang && f.Op.N == 1
 	}
@@ -79,7 +82,7 @@ func faultsOf(life *Life, seen []faults.Op) (out []Fault) {
 			ops = append(ops, o)
 		}
 	}
-	for _, side := range []faults.Side{faults.CRI, faults.API, faults.Plugin} {
+	for _, side := range []faults.Side{faults.CRI, faults.API, faults.Plugin, faults.File} {
 		for _, action := range faults.Actions(side) {
 			for _, o := range ops {
 				if o.Side != side || !faults.Fits(o.Call, action) {

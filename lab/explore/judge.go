@@ -90,12 +90,15 @@ func names(x *causes.Finding, f Fault, marker string) bool {
 // the fault, and what is invented in a wrong answer.
 func marks(f Fault, marker string) []string {
 	out := []string{marker}
-	if f.Op.Side == faults.API {
+	switch f.Op.Side {
+	case faults.File:
+		out = append(out, fileErrors[f.Action]...)
+	case faults.API:
 		// The kubelet gives the address of a request that brings no answer of the API server.
 		if _, resource, _ := strings.Cut(f.Op.Method, " "); f.Op.Object != "" {
 			out = append(out, "/"+resource+"/"+f.Op.Object)
 		}
-	} else {
+	default:
 		out = append(out, f.Op.Method)
 	}
 	if f.Action == faults.Wrong {
@@ -108,6 +111,12 @@ func marks(f Fault, marker string) []string {
 		out = append(out, "failed to sync "+strings.TrimSuffix(resource, "s")+" cache") // so the kubelet calls a watch that brings nothing
 	}
 	return out
+}
+
+// fileErrors are the texts of errors of file operations.
+var fileErrors = map[faults.Action][]string{
+	faults.IOError: {"input/output error"}, faults.NoSpace: {"no space left on device"},
+	faults.ReadOnly: {"read-only file system"}, faults.NoAccess: {"permission denied"},
 }
 
 // stand is one line of the table of causes that stand for a broken call.
@@ -165,6 +174,7 @@ var stands = []stand{
 	{"plugin NodeStageVolume", "empty", []string{"volumes.setUp"}}, // the driver publishes no volume that it has not staged
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
+	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs"}}, // which file it is, nobody knows
 	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
 }
 

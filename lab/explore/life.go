@@ -25,6 +25,8 @@ type Life struct {
 	restarts bool
 	// begin makes it happen; nil: the creation does.
 	begin func(context.Context, *Node, string) error
+	// files: file operations are broken, too.
+	files bool
 	// plugins: the pod uses plugins, and only calls about them are broken.
 	plugins bool
 	// done reports whether the pod has come where it has to. The pod is nil when it is gone.
@@ -33,8 +35,8 @@ type Life struct {
 
 // Lives are all lives, in the order in which they are explored.
 var Lives = []Life{
-	{Name: "create", Title: "a pod is created", done: ready},
-	{Name: "end", Title: "a running pod is deleted", ready: true, begin: deletePod, done: gone},
+	{Name: "create", Title: "a pod is created", files: true, done: ready},
+	{Name: "end", Title: "a running pod is deleted", files: true, ready: true, begin: deletePod, done: gone},
 	{Name: "restart", Title: "a container ends and is started again", change: endsOnce, ready: true, done: func(p *corev1.Pod) bool {
 		return ready(p) && restarts(p, "app") > 0
 	}},
@@ -48,7 +50,12 @@ var Lives = []Life{
 }
 
 // breaks reports whether a call is broken in the life.
-func (l *Life) breaks(c faults.Call) bool { return l.plugins == aboutPlugins(c) }
+func (l *Life) breaks(c faults.Call) bool {
+	if c.Side == faults.File {
+		return l.files
+	}
+	return l.plugins == aboutPlugins(c)
+}
 
 const (
 	podName          = "web"

@@ -121,6 +121,7 @@ func (n *Node) create(ctx context.Context, p *corev1.Pod) error {
 		return fmt.Errorf("create pod: %w", err)
 	}
 	n.Table.Learn(p.Namespace, string(made.UID))
+	n.Table.Learn(p.Namespace, p.Namespace) // it is in the names of files
 	err = until(ctx, boundWithin, func() bool { made := n.pod(p.Namespace, p.Name); return made != nil && made.Spec.NodeName != "" })
 	if err != nil {
 		return fmt.Errorf("the pod is not bound to the node: %w", err)

@@ -130,4 +130,4 @@ func totals(all []Result) string {
 var sides = []struct {
 	side faults.Side
 	name string
-}{{faults.CRI, "runtime"}, {faults.API, "API server"}, {faults.Plugin, "plugins"}}
+}{{faults.CRI, "runtime"}, {faults.API, "API server"}, {faults.Plugin, "plugins"}, {faults.File, "files"}}

@@ -19,8 +19,8 @@ import (
 	apirequest "k8s.io/apiserver/pkg/endpoints/request"
 )
 
-// Files are the paths of certificates and keys.
-type Files struct {
+// Certificates are the paths of certificates and keys.
+type Certificates struct {
 	CA                      string // of the API server and its clients
 	ServerCert, ServerKey   string // the API server's, which the kubelet is shown
 	KubeletCert, KubeletKey string // the kubelet's, which the API server is shown
@@ -36,7 +36,7 @@ type Server struct {
 }
 
 // ListenAPI opens a port of 127.0.0.1 for the kubelet. target is the address of the API server.
-func ListenAPI(t *Table, target string, files Files) (*Server, error) {
+func ListenAPI(t *Table, target string, files Certificates) (*Server, error) {
 	config, err := files.load()
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (s *Server) Close() error { return s.server.Close() }
 
 type tlsConfigs struct{ server, client *tls.Config }
 
-func (f Files) load() (tlsConfigs, error) {
+func (f Certificates) load() (tlsConfigs, error) {
 	server, err := tls.LoadX509KeyPair(f.ServerCert, f.ServerKey)
 	if err != nil {
 		return tlsConfigs{}, fmt.Errorf("read the API server's certificate: %w", err)

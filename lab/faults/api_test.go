@@ -25,7 +25,7 @@ import (
 )
 
 // certificate writes one certificate that is authority, server and client at once.
-func certificate(t *testing.T) Files {
+func certificate(t *testing.T) Certificates {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -48,7 +48,7 @@ func certificate(t *testing.T) Files {
 			t.Fatal(err)
 		}
 	}
-	return Files{CA: crt, ServerCert: crt, ServerKey: pem1, KubeletCert: crt, KubeletKey: pem1}
+	return Certificates{CA: crt, ServerCert: crt, ServerKey: pem1, KubeletCert: crt, KubeletKey: pem1}
 }
 
 // apiServer starts a pretended API server behind a Server. It returns a client of the Server, its address, and how many
@@ -205,11 +205,11 @@ func TestHangingRequest(t *testing.T) {
 
 func TestFilesMustBeThere(t *testing.T) {
 	files := certificate(t)
-	for name, change := range map[string]func(*Files){
-		"no authority":   func(f *Files) { f.CA += "-none" },
-		"no server":      func(f *Files) { f.ServerCert += "-none" },
-		"no kubelet":     func(f *Files) { f.KubeletKey += "-none" },
-		"no certificate": func(f *Files) { f.CA = f.ServerKey },
+	for name, change := range map[string]func(*Certificates){
+		"no authority":   func(f *Certificates) { f.CA += "-none" },
+		"no server":      func(f *Certificates) { f.ServerCert += "-none" },
+		"no kubelet":     func(f *Certificates) { f.KubeletKey += "-none" },
+		"no certificate": func(f *Certificates) { f.CA = f.ServerKey },
 	} {
 		f := files
 		change(&f)

@@ -6,6 +6,8 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+
+	"github.com/podstep/podstep/lab/filefaults"
 )
 
 // call is a call to a runtime or a plugin, as far as the interfaces of this version know it.
@@ -88,5 +90,16 @@ var canContradict = map[string]bool{
 	"NodePrepareResources": true, "NodeGetCapabilities": true,
 }
 
-// Fits reports whether an action can happen to a call. The answers of many calls have no content that could be wrong.
-func Fits(c Call, a Action) bool { return a != Wrong || canContradict[c.Method] }
+// Fits reports whether an action can happen to a call. The answers of many calls have no content that could be wrong, to
+// read a file takes no space, and to remove one neither.
+func Fits(c Call, a Action) bool {
+	switch a {
+	case Wrong:
+		return canContradict[c.Method]
+	case NoSpace:
+		return c.Method != filefaults.Open && c.Method != filefaults.Remove && c.Method != filefaults.Rmdir
+	case ReadOnly:
+		return c.Method != filefaults.Open
+	}
+	return true
+}

@@ -13,15 +13,16 @@ const (
 	CRI    Side = "cri"    // the container runtime
 	API    Side = "api"    // the API server
 	Plugin Side = "plugin" // a plugin of the kubelet: a CSI or a DRA driver
+	File   Side = "file"   // the files of the node
 )
 
 // Call is a kind of call about a pod.
 type Call struct {
 	Side Side `json:"side"`
 	// Method is a method of the CRI, the CSI or the interface of DRA drivers, such as StartContainer, or verb and resource of a request, such as
-	// "patch pods/status".
+	// "patch pods/status", or what is done with a file, such as mkdir.
 	Method string `json:"method"`
-	// Object is the container, the image's container or the object that the call is about; empty: it is about the pod
+	// Object is the container, the image's container, the object or the path that the call is about; empty: it is about the pod
 	// as a whole.
 	Object string `json:"object,omitempty"`
 }
@@ -73,9 +74,20 @@ const (
 	Cut             Action = "cut" // the connection ends without an answer
 )
 
+// The actions on file operations.
+const (
+	IOError  Action = "EIO"
+	NoSpace  Action = "ENOSPC"
+	ReadOnly Action = "EROFS"
+	NoAccess Action = "EACCES"
+)
+
 // Actions returns the actions on a side, those that make the plainest faults first.
 func Actions(s Side) []Action {
-	if s == API {
+	switch s {
+	case File:
+		return []Action{IOError, Hang, NoSpace, ReadOnly, NoAccess}
+	case API:
 		return []Action{InternalError, Hang, Forbidden, Missing, Lost, Conflict, TooManyRequests, Cut, Empty, Late}
 	}
 	return []Action{Unknown, Hang, Unavailable, Lost, Wrong, Empty, DeadlineExceeded, NotFound, ResourceExhausted, Late}

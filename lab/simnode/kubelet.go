@@ -31,6 +31,7 @@ import (
 	"k8s.io/mount-utils"
 
 	"github.com/podstep/podstep/agent/host"
+	"github.com/podstep/podstep/lab/filefaults"
 	"github.com/podstep/podstep/lab/whatif"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -49,6 +50,7 @@ type flags struct {
 	containerLogs string // in place of /var/log/containers
 	cgroups       string // in place of /sys/fs/cgroup
 	pressure      string // the file for package pressure
+	files         string // socket at which file operations are offered; empty: they are not
 }
 
 func (f *flags) addTo(fs *pflag.FlagSet) {
@@ -56,6 +58,7 @@ func (f *flags) addTo(fs *pflag.FlagSet) {
 	fs.StringVar(&f.containerLogs, "container-logs-dir", "", "directory for links to the logs of containers")
 	fs.StringVar(&f.cgroups, "cgroups-dir", "", "directory that simulates the cgroup file system")
 	fs.StringVar(&f.pressure, "pressure-file", "", "file that says what the node runs short of")
+	fs.StringVar(&f.files, "offer-files", "", "socket at which the kubelet offers its file operations to somebody who may break them")
 }
 
 // Main runs the kubelet with its own flags and ours, until a signal ends it. It returns the exit code.
@@ -67,6 +70,11 @@ func Main(args []string) int {
 	f.addTo(fs)
 	if err := fs.Parse(args); err != nil {
 		return fail(2, err)
+	}
+	if f.files != "" {
+		if err := filefaults.Offer(f.files); err != nil {
+			return fail(1, err)
+		}
 	}
 	stop, err := startAgent(f, kubeletFlags.HostnameOverride)
 	if err != nil {

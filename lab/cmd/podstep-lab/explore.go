@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/signal"
 	"path/filepath"
@@ -122,7 +123,7 @@ func (f *exploreFlags) results() (all []explore.Result, left int, err error) {
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
-	e := between{table: faults.NewTable()}
+	e := between{dir: f.dir, table: faults.NewTable()}
 	l, err := lab.Start(ctx, e.options(f.dir))
 	if err != nil {
 		return nil, 0, errors.Join(err, e.close())
@@ -177,10 +178,12 @@ func (r restarted) Kill() error {
 
 // between stands between the lab's kubelet and what it calls.
 type between struct {
+	dir     string
 	behind  lab.Called
 	table   *faults.Table
 	sockets []*faults.Socket
 	api     *faults.Server
+	files   *faults.Files
 }
 
 // options returns a lab that takes many pods at one time, so that one that is broken does not hold up the others: the
@@ -197,7 +200,7 @@ func (b *between) open(to lab.Called) (lab.Called, error) {
 	b.behind = to
 	pki := func(file string) string { return filepath.Join(to.PKI, file) }
 	var err error
-	b.api, err = faults.ListenAPI(b.table, fmt.Sprintf("127.0.0.1:%d", to.APIPort), faults.Files{
+	b.api, err = faults.ListenAPI(b.table, fmt.Sprintf("127.0.0.1:%d", to.APIPort), faults.Certificates{
 		CA: pki("ca.crt"), ServerCert: pki("apiserver.crt"), ServerKey: pki("apiserver.key"), KubeletCert: pki("kubelet.crt"), KubeletKey: pki("kubelet.key"),
 	})
 	if err != nil {
@@ -214,7 +217,25 @@ func (b *between) open(to lab.Called) (lab.Called, error) {
 			return lab.Called{}, err
 		}
 	}
-	return to, nil
+	to.Files, err = b.openFiles()
+	return to, err
+}
+
+// openFiles opens a socket for the kubelet's file operations, and returns its path.
+func (b *between) openFiles() (string, error) {
+	root, err := filepath.Abs(b.dir)
+	if err != nil {
+		return "", fmt.Errorf("find directory of the lab: %w", err)
+	}
+	path := filepath.Join(root, "files.sock")
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) { // an explore that was killed leaves it
+		return "", fmt.Errorf("remove earlier socket: %w", err)
+	}
+	if b.files, err = faults.ListenFiles(b.table, path, root); err != nil {
+		return "", err
+	}
+	go func() { _ = b.files.Serve() }()
+	return path, nil
 }
 
 // openSocket opens a socket for the kubelet in the place of another one, and returns its path.
@@ -239,6 +260,9 @@ func (b *between) close() (err error) {
 	}
 	if b.api != nil {
 		err = errors.Join(err, b.api.Close())
+	}
+	if b.files != nil {
+		err = errors.Join(err, b.files.Close())
 	}
 	return err
 }
