@@ -221,3 +221,19 @@ func TestLivesAreDone(t *testing.T) {
 		t.Error("a pod that is gone is not only gone")
 	}
 }
+
+// TestWants: a text that begins with a life's name asks for this life alone.
+func TestWants(t *testing.T) {
+	for only, want := range map[string]int{"": len(Lives), "create/": 1, "create/cri Start": 1, "end": len(Lives), "/file ": len(Lives), "cri StartContainer": len(Lives), "nobody/": len(Lives)} {
+		r := &Run{Options: Options{Only: only}}
+		n := 0
+		for i := range Lives {
+			if r.wants(&Lives[i]) {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%q wants %d lives, not %d", only, n, want)
+		}
+	}
+}

@@ -3,8 +3,10 @@ package explore
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/podstep/podstep/lab/faults"
+	"github.com/podstep/podstep/lab/filefaults"
 )
 
 // Fault is one call of a life, broken in one way.
@@ -45,7 +47,10 @@ func slow(a faults.Action) bool {
 // holdsUp reports whether a call that does not return may hold up the whole node: the kubelet looks at one pod after the
 // other with it, looks for the volumes of one pod after the other, or sends what is about all pods from one goroutine.
 func holdsUp(c faults.Call) bool {
-	if c.Side == faults.CRI {
+	switch c.Side {
+	case faults.File:
+		return c.Method == filefaults.Open && strings.HasSuffix(c.Object, "/LOG") // PLEG reads it
+	case faults.CRI:
 		return slices.Contains([]string{"ListPodSandbox", "ListContainers", "PodSandboxStatus", "ContainerStatus"}, c.Method)
 	}
 	return slices.Contains([]string{"get pods", "patch pods/status", "delete pods", "create events", "patch events", "get persistentvolumeclaims", "get persistentvolumes"}, c.Method)

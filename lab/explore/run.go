@@ -101,16 +101,19 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 		r.printf("%-14s %4d calls seen, %4d faults", Lives[i].Name, len(seen), len(all[i]))
 	}
 	var lives sync.WaitGroup
+	var later []int // one after the other: some of their calls name no pod, or the kubelet ends
 	for i := range Lives {
-		if !Lives[i].plugins && !Lives[i].restarts {
+		switch l := &Lives[i]; {
+		case !r.wants(l):
+		case l.plugins || l.restarts:
+			later = append(later, i)
+		default:
 			lives.Go(func() { live(i) })
 		}
 	}
 	lives.Wait()
-	for i := range Lives {
-		if Lives[i].plugins || Lives[i].restarts { // one after the other: some of their calls name no pod, or the kubelet ends
-			live(i)
-		}
+	for _, i := range later {
+		live(i)
 	}
 	if err := errors.Join(errs...); err != nil {
 		return nil, err
@@ -128,7 +131,14 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 	return plan, nil
 }
 
-// tryAll tries faults, as many at one time as allowed, and then those that hold up the node, one after the other.
+// wants reports whether faults of a life may be tried: all are, unless Only begins with the name of another life.
+func (r *Run) wants(l *Life) bool {
+	name, _, has := strings.Cut(r.Only, "/")
+	return !has || name == l.Name || !slices.ContainsFunc(Lives, func(other Life) bool { return other.Name == name })
+}
+
+// tryAll tries faults, as many at one time as allowed, and then those that hold up the node, one after the other. Those of
+// lives in which the kubelet is restarted come last.
 func (r *Run) tryAll(ctx context.Context, plan []Fault) {
 	var alone, others, restarts, restartsAlone []Fault
 	for _, f := range plan {

@@ -39,6 +39,7 @@ type trial struct {
 	marker    string
 	began     time.Time // its life
 	faultless bool      // no call is broken
+	begins    bool      // what makes the life happen did not end in time
 	with      *together // the restart of the kubelet; nil: there is none
 	came      func()    // is to be called when the trial waits for it, or ends before
 }
@@ -125,6 +126,7 @@ func (t *trial) live(ctx context.Context) (arrived bool, err error) {
 	defer cancel()
 	if t.life.begin != nil {
 		if err := t.life.begin(ctx, t.node, t.namespace); err != nil {
+			t.begins = errors.Is(err, errLate)
 			return false, t.endOf(err)
 		}
 	}
@@ -206,7 +208,10 @@ func (t *trial) try(ctx context.Context, freed func()) (*Result, error) {
 
 // recover waits whether the pod goes on by itself after its one lost call.
 func (t *trial) recover(ctx context.Context, r *Result) {
-	err := until(ctx, t.Patience, func() bool { return t.life.done(t.node.pod(t.namespace, podName)) })
+	err := until(ctx, t.Patience, func() bool {
+		p := t.node.pod(t.namespace, podName)
+		return t.life.done(p) || t.begins && p == nil // it was to be gone before the life goes on
+	})
 	if ctx.Err() != nil {
 		return
 	}

@@ -12,7 +12,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, looksElsewhere, behindClaim}
+var generalChecks = []check{callHangs, callFailed, looksElsewhere, lookReads, behindClaim}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -111,6 +111,20 @@ func looksElsewhere(c *Case) []Finding {
 	return []Finding{c.found("source.looksElsewhere", "", nil, Likely, s.Look.Began, c.call(s.Look))}
 }
 
+// lookReads finds that PLEG's look at the pod does not end although it waits for no call to the runtime. It reads files, too.
+func lookReads(c *Case) []Finding {
+	s := c.Story
+	if s == nil || !s.Calls {
+		return nil
+	}
+	i := slices.IndexFunc(s.Open, func(k evidence.Call) bool { return isCallOf(&k, ofFunction("updateCache")) })
+	if i < 0 || c.Now.Sub(s.Open[i].Began) < answerLong || slices.ContainsFunc(s.Open[i:], func(k evidence.Call) bool { return isCallOf(&k, ofRuntime) }) {
+		return nil
+	}
+	k := &s.Open[i]
+	return []Finding{c.found("source.lookReads", "", nil, Likely, k.Began, c.call(k))}
+}
+
 // behindClaim finds that the kubelet does not come to the pod's volumes, because it still asks the API server for the claim of
 // another pod: it notes the volumes of one pod after the other.
 func behindClaim(c *Case) []Finding {
@@ -121,7 +135,7 @@ func behindClaim(c *Case) []Finding {
 	return []Finding{c.found("volumes.behindClaim", "", nil, Likely, s.Look.Began, c.call(s.Look))}
 }
 
-// answerLong is after how long the API server does not answer.
+// answerLong is after how long the API server, or a disk, does not answer.
 const answerLong = 10 * time.Second
 
 // notFound is the error of a call about something that the runtime does not have.

@@ -90,6 +90,8 @@ func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 		out = append(out, c.found("terminating.unmountWaits", "", nil, Certain, at, seen...))
 	} else if seen := c.stacks("PollUntilContextCancel"); len(seen) > 0 && len(c.stacks("SyncTerminatedPod")) > 0 {
 		out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Certain, at, seen...))
+	} else if k := c.polling(); k != nil {
+		out = append(out, c.found("terminating.volumesLeft", "", Args{"volumes": c.volumeDirs()}, Likely, at, c.call(k)))
 	}
 	m := c.Machine
 	if m == nil {
@@ -102,6 +104,19 @@ func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 		}
 	}
 	return append(out, c.leftOnMachine(m, at)...)
+}
+
+// polling returns the call by which the kubelet cleans up after the pod, if that has gone on for a while and no step goes on in it:
+// then it polls until the directories of the pod's volumes are gone. nil: it does not.
+func (c *Case) polling() *evidence.Call {
+	if c.Story == nil || !c.Story.Turns || len(c.Story.Open) == 0 {
+		return nil
+	}
+	k := &c.Story.Open[len(c.Story.Open)-1]
+	if !isCallOf(k, ofFunction("SyncTerminatedPod")) || c.Now.Sub(k.Began) < lastSteps {
+		return nil
+	}
+	return k
 }
 
 // volumeDirs returns the directories of the pod's volumes that are left, as far as they are known.

@@ -88,7 +88,9 @@ func (c *Case) lastFailed() *evidence.Call {
 		return nil
 	}
 	for i := range c.Story.Failed {
-		if k := &c.Story.Failed[i]; !canceled.MatchString(k.Error) {
+		k := &c.Story.Failed[i]
+		// The kubelet minds no container that is gone already when it looks at it or removes it for a pod that ends.
+		if !canceled.MatchString(k.Error) && !(c.terminating() && notFound.MatchString(k.Error)) {
 			return k
 		}
 	}
