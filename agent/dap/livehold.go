@@ -30,7 +30,7 @@ type pod struct {
 	second bool
 	// asked is the step or the pause of this session that is under way; nil: there is none.
 	asked *ask
-	// takenBack is closed when the agent knows of the latest one that the person took back; nil: there is none.
+	// takenBack is closed when the agent knows of the latest one that was taken back; nil: there is none.
 	takenBack <-chan struct{}
 }
 
@@ -54,7 +54,7 @@ func (l *live) held(r *history.Record) {
 		h.err = c.Err
 	}
 	p := l.pod(r.Pod)
-	p.asked = nil // whatever was nearer has stopped it
+	p.stoppedBy(h)
 	p.stops = append(p.stops, h)
 	if p.shown {
 		l.s.output(console, "%s is held %s too, on another goroutine", l.st.name(r.Pod), l.where(h))
@@ -114,11 +114,11 @@ func (l *live) stopped(p *pod, h *liveStop) dap.StoppedEventBody {
 	body := dap.StoppedEventBody{Reason: "pause", ThreadId: p.place, Text: h.err}
 	number := ""
 	switch cause, rest, _ := strings.Cut(h.why, " "); cause {
-	case "step":
+	case forStep:
 		body.Reason = "step"
 	case "breakpoint":
 		body.Reason, number = "breakpoint", rest
-	case "delay,":
+	case forDelay:
 		number = strings.TrimPrefix(rest, "breakpoint ")
 	}
 	if id, err := strconv.ParseUint(number, 10, 32); err == nil {
@@ -255,7 +255,7 @@ func (l *live) adopt(h *agentpb.HoldInfo) {
 	}
 	own := &liveStop{seq: h.GetSeq(), why: reason.Cause(h).En}
 	own.stop = stop{at: l.st.h.End(), span: l.st.h.OpenCall(place, h.GetStep()), on: h.GetOn(), held: h, begun: time.Now(), err: h.GetError()}
-	p.asked = nil
+	p.stoppedBy(own)
 	p.stops = append(p.stops, own)
 	if !p.shown {
 		l.show(p)

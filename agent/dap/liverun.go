@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/go-dap"
@@ -50,7 +51,7 @@ func (l *live) move(place int, m moving) (after func(), err error) {
 	if m.to != nil {
 		req.Until = m.to.step
 	}
-	asked := l.newAsk(p)
+	asked := l.newAsk(p, forStep)
 	p.shown = false
 	l.s.refs.drop(place)
 	return func() {
@@ -67,8 +68,16 @@ func (l *live) mayLet(p *pod) error {
 	return nil
 }
 
+// The causes of holds, as their events have them.
+const (
+	forStep  = "step"
+	forPause = "hold"
+	forDelay = "delay," // and the breakpoint
+)
+
 // ask is a step or a pause that is under way. cancel takes it back.
 type ask struct {
+	why    string // the cause of the hold that it leads to
 	ctx    context.Context
 	cancel context.CancelFunc
 	before <-chan struct{} // closed when the one that was taken back before it has ended; nil: there was none
@@ -76,8 +85,8 @@ type ask struct {
 }
 
 // newAsk begins a step or a pause of a pod.
-func (l *live) newAsk(p *pod) *ask {
-	a := &ask{ended: make(chan struct{}), before: p.takenBack}
+func (l *live) newAsk(p *pod, why string) *ask {
+	a := &ask{why: why, ended: make(chan struct{}), before: p.takenBack}
 	a.ctx, a.cancel = context.WithCancel(l.ctx)
 	p.asked, p.takenBack = a, nil
 	return a
@@ -92,10 +101,27 @@ func (a *ask) request(do func() (*agentpb.HoldInfo, error)) (*agentpb.HoldInfo, 
 	return do()
 }
 
-// takeBack ends the wait for a pod's next step.
-func (l *live) takeBack(p *pod) (after func()) {
+// takeBack gives up the step or the pause that is under way.
+func (p *pod) takeBack() {
 	p.asked.cancel()
 	p.asked, p.takenBack = nil, p.asked.ended
+}
+
+// stoppedBy ends the step or the pause that is under way: the pod is held. If another hold came first, the agent would hold
+// the pod once more, later, and until then take no other step. A step goes on through a delay, as it does at the agent.
+func (p *pod) stoppedBy(h *liveStop) {
+	switch {
+	case p.asked == nil || p.asked.why == forStep && strings.HasPrefix(h.why, forDelay):
+	case p.asked.why == h.why:
+		p.asked = nil // a cancellation would let the pod go
+	default:
+		p.takeBack()
+	}
+}
+
+// takeBack ends the wait for a pod's next step, as a person asks for it.
+func (l *live) takeBack(p *pod) (after func()) {
+	p.takeBack()
 	return func() {
 		l.s.output(console, "%s goes on freely: the wait for its next step is taken back", l.st.name(p.place))
 		l.next(p)
@@ -104,6 +130,9 @@ func (l *live) takeBack(p *pod) (after func()) {
 
 // let lets a pod go on for good. The events of that are taken after the request is answered.
 func (l *live) let(p *pod) (after func(), err error) {
+	if p.takenBack != nil {
+		<-p.takenBack
+	}
 	ctx, cancel := context.WithTimeout(l.ctx, answerIn)
 	defer cancel()
 	if _, err := l.c.Continue(ctx, &agentpb.ContinueRequest{Pods: l.st.only(p.place)}); err != nil {
@@ -127,7 +156,7 @@ func (l *live) pause(place int) (after func(), err error) {
 		return nil, fmt.Errorf("%s is about to be held already, at its next step; continue takes that back", l.st.name(place))
 	}
 	req := &agentpb.HoldRequest{Pods: l.st.only(place), Lease: l.args.Lease.proto(), Wait: l.args.Wait.proto(), Force: l.args.Force, WhileConnected: true, Message: asker}
-	asked := l.newAsk(p)
+	asked := l.newAsk(p, forPause)
 	return func() {
 		l.s.output(console, "%s will be held at its next step; continue takes that back", l.st.name(place))
 		go l.wait(p, asked, func() (*agentpb.HoldInfo, error) { return l.c.Hold(asked.ctx, req) })
