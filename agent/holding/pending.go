@@ -60,7 +60,8 @@ func (t *Table[At]) TakeBack(p *Pod[At], w *Pending[At]) bool {
 }
 
 // endIfGivenUp takes the pending hold back whose request the client has cancelled: the goroutine of that request may come to
-// it later than the client's next request. It returns false if the request goes on.
+// it later than the client's next request, and later than the pod comes to the place. It returns false if the request goes
+// on.
 func (t *Table[At]) endIfGivenUp(p *Pod[At], w *Pending[At]) bool {
 	err := w.request.Err()
 	if err == nil {
@@ -86,9 +87,9 @@ func (t *Table[At]) Drop(p *Pod[At], why string) bool {
 }
 
 // Claim takes the pending hold of a pod that has come to the hold's place, and reserves room, which the caller frees. It
-// returns false if the hold is no longer pending, or if there is no room.
+// returns false if the hold is no longer pending or its request is given up, or if there is no room.
 func (t *Table[At]) Claim(p *Pod[At], w *Pending[At]) bool {
-	if !t.TakeBack(p, w) {
+	if t.endIfGivenUp(p, w) || !t.TakeBack(p, w) {
 		return false
 	}
 	if !t.Reserve() {

@@ -210,6 +210,24 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestGivenUpHoldsNobody: a request that its client has cancelled holds no pod that comes to the place, also when its goroutine
+// has not come to that yet.
+func TestGivenUpHoldsNobody(t *testing.T) {
+	r := newRig(t, 1)
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &Pending[int]{}
+	if err := r.Ask(ctx, r.pod, w); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if r.Claim(r.pod, w) || r.Armed() != 0 || !r.HasRoom() {
+		t.Fatalf("it holds the pod, or %d are armed", r.Armed())
+	}
+	if h, err := r.Await(ctx, r.pod, w, time.Minute); h != nil || status.Code(err) != codes.Canceled {
+		t.Errorf("the request has the hold %v and the error %v", h, err)
+	}
+}
+
 // TestOnArmed: what listens is called when something is armed, and when nothing is any more, until it is forgotten.
 func TestOnArmed(t *testing.T) {
 	r, calls := newRig(t, 1), 0
