@@ -229,6 +229,9 @@ func TestForestalledByDelay(t *testing.T) {
 		s.comesTo("rt.start", "step")
 		s.continues()
 	})
+	t.Run("next, then continue", func(t *testing.T) {
+		forestall(t, "next", delayed(time.Minute)).continues()
+	})
 }
 
 // TestPendingForOther: a pause of a pod that somebody else is about to hold is refused. When the pod is held, it steps as any other.

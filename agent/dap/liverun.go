@@ -138,6 +138,9 @@ func (l *live) let(p *pod) (after func(), err error) {
 	if _, err := l.c.Continue(ctx, &agentpb.ContinueRequest{Pods: l.st.only(p.place)}); err != nil {
 		return nil, err
 	}
+	if p.asked != nil {
+		p.takeBack()
+	}
 	p.shown, p.stops = false, nil
 	l.s.refs.drop(p.place)
 	return func() { l.next(p) }, nil
@@ -177,12 +180,10 @@ func (l *live) wait(p *pod, asked *ask, do func() (*agentpb.HoldInfo, error)) {
 	if err == nil && h.GetSeq() == 0 { // its event was lost
 		l.adopt(h)
 	}
-	if err == nil || tookBack {
+	if err == nil || p.asked != asked { // a hold that came first, or the person, has ended it
 		return
 	}
-	if p.asked == asked {
-		p.asked = nil
-	}
+	p.asked = nil
 	l.s.output(important, "%s", textOf(err))
 	if len(p.stops) > 0 && !p.shown && isListed(p.stops[0], still) { // the step was refused
 		l.show(p)
