@@ -35,7 +35,7 @@ func exploreCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "explore --dir DIR --results FILE [flags]",
 		Short: "Break each call of a kubelet about a pod, and see what podstep why makes of it",
-		Long: `Break each call of a kubelet about a pod, to the container runtime and to the API server, and see what podstep why makes of it.
+		Long: `Break each call of a kubelet about a pod, to the container runtime, the API server and plugins, and each of its operations on files, and see what podstep why makes of it.
 
 It starts a sim lab of its own in DIR. It lets a pod live some lives and notes the calls of the kubelet. Then it breaks each call in each way that a call can break, once and always, each time for a new pod. It judges whether the first finding of why names the broken call.
 
