@@ -12,7 +12,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, looksElsewhere, lookReads, behindClaim}
+var generalChecks = []check{callHangs, callFailed, looksElsewhere, lookReads, fileHangs, behindClaim}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -123,6 +123,25 @@ func lookReads(c *Case) []Finding {
 	}
 	k := &s.Open[i]
 	return []Finding{c.found("source.lookReads", "", nil, Likely, k.Began, c.call(k))}
+}
+
+// worksOnFiles are the functions that do nothing slow but to work on files, apart from the steps inside them.
+var worksOnFiles = []string{"makePodDataDirs", "createPodSandbox", "generatePodSandboxConfig", "startContainer", "generateContainerConfig", "GenerateRunContainerOptions"}
+
+// fileHangs finds that the pod's worker does not come back from such a function.
+func fileHangs(c *Case) []Finding {
+	s := c.Story
+	if s == nil || !s.Calls || len(s.Open) == 0 {
+		return nil
+	}
+	k := &s.Open[len(s.Open)-1]
+	if c.Now.Sub(k.Began) < answerLong || !slices.ContainsFunc(worksOnFiles, func(name string) bool { return isCallOf(k, ofFunction(name)) }) {
+		return nil
+	}
+	args := c.callArgs(k)
+	title := titleOf(k)
+	args["step"], args["stepZh"] = title.En, title.Zh
+	return []Finding{c.found("general.fileHangs", c.containerOf(k), args, Likely, k.Began, c.call(k))}
 }
 
 // behindClaim finds that the kubelet does not come to the pod's volumes, because it still asks the API server for the claim of
