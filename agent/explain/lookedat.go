@@ -14,11 +14,13 @@ import (
 // sign: the kubelet makes the same ones before it rotates a log.
 var looks = []string{"pleg.relistpod", "pleg.cache"}
 
-// volumeLooks are the steps by which the volume manager notes the volumes of one pod after the other. For a claim it asks the API
-// server.
-var volumeLooks = []string{"vol.process", "vol.spec"}
+// volumeLooks are the steps by which the volume manager notes the volumes of one pod after the other, for which it asks the API
+// server for claims, and by which it takes the devices of others from the node.
+var volumeLooks = []string{"vol.process", "vol.spec", stepDevice}
 
 const (
+	// stepDevice is the step in which the kubelet takes the device of a volume from the node. No pod is there that it is about.
+	stepDevice = "vol.undevice"
 	// stepNewer is the step in which a pod's worker waits until the kubelet has looked at all pods again.
 	stepNewer = "cache.newer"
 	// stepVolumes and stepUnmount are the steps in which a pod's worker waits until the pod's volumes are mounted, and until they are
@@ -43,6 +45,28 @@ func AwaitedLooks(s *evidence.Story, now time.Time) []string {
 		return volumeLooks
 	}
 	return nil
+}
+
+// SeeOthers notes what the kubelet does about other pods and about the node, if this pod has waited for long for one of these
+// looks.
+func SeeOthers(s *evidence.Story, h *history.History, at int, looks []string) {
+	s.LookedAt, s.Look = LookedAt(h, at, looks)
+	if slices.Contains(looks, stepDevice) {
+		s.Leaving = leaving(h, at)
+	}
+}
+
+// leaving returns the calls that take devices of volumes from the node at a position.
+func leaving(h *history.History, at int) (out []evidence.Call) {
+	const node = 0 // its place among the pods
+	h.Back(node, at, func(ref int, sp *history.Span) bool {
+		if !sp.Over(at) && h.Step(sp.Step).Name == stepDevice {
+			call := h.Call(ref, at)
+			out = append(out, callOf(h, &call))
+		}
+		return len(out) == maxCalls
+	})
+	return out
 }
 
 // LookedAt returns the pod, as NAMESPACE/NAME, at which the kubelet has looked for the longest time at a position and still looks,

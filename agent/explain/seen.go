@@ -41,7 +41,7 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	}
 	out.Behind = out.Whereabouts.Args[argOther]
 	if looks := AwaitedLooks(out, r.wall(r.now)); looks != nil {
-		out.LookedAt, out.Look = LookedAt(r.h, r.at, looks)
+		SeeOthers(out, r.h, r.at, looks)
 	}
 	return out
 }

@@ -15,7 +15,7 @@ import (
 
 // volumesChecks are the checks of table/volumes.yaml.
 var volumesChecks = []check{
-	(*Case).missingConfig, (*Case).refusedHostPath, (*Case).refusedToken, (*Case).claims, (*Case).attachments, (*Case).drivers,
+	(*Case).missingConfig, (*Case).refusedHostPath, (*Case).refusedToken, (*Case).claims, (*Case).attachments, (*Case).leaving, (*Case).drivers,
 }
 
 // volumes returns those of the pod that a container uses: the kubelet leaves the others alone.

@@ -105,8 +105,34 @@ func (c *Case) unreported(pv *corev1.PersistentVolume, since time.Time) bool {
 			since = latest(since, e.Last)
 		}
 	}
-	name := "kubernetes.io/csi/" + pv.Spec.CSI.Driver + "^" + pv.Spec.CSI.VolumeHandle
+	name := uniqueName(pv)
 	return c.Now.Sub(since) >= statusTakes && !slices.ContainsFunc(n.Status.VolumesAttached, func(a corev1.AttachedVolume) bool { return string(a.Name) == name })
+}
+
+// uniqueName returns the kubelet's name of a CSI volume.
+func uniqueName(pv *corev1.PersistentVolume) string {
+	return csiPlugin + "/" + pv.Spec.CSI.Driver + "^" + pv.Spec.CSI.VolumeHandle
+}
+
+// leaving finds volumes of the pod that the kubelet still takes from the node after another pod: it does one thing at a time with
+// a volume.
+func (c *Case) leaving() (out []Finding) {
+	if c.Story == nil {
+		return nil
+	}
+	for _, k := range c.claimed() {
+		if k.pv == nil || k.pv.Spec.CSI == nil {
+			continue
+		}
+		for i := range c.Story.Leaving {
+			call := &c.Story.Leaving[i]
+			if call.Fields["uniqueName"] == uniqueName(k.pv) && c.Now.Sub(call.Began) >= answerLong {
+				args := Args{"subject": k.pv.Name, "csiDriver": k.pv.Spec.CSI.Driver}
+				out = append(out, c.found("volumes.leaving", k.pv.Name, args, Certain, call.Began, c.call(call)))
+			}
+		}
+	}
+	return out
 }
 
 var multiAttach = regexp.MustCompile(`Multi-Attach error for volume "([^"]+)"`)

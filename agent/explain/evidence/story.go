@@ -49,6 +49,8 @@ type Story struct {
 	LookedAt string `json:"lookedAt,omitempty"`
 	// Look is the call by which the kubelet looks at LookedAt; nil: not known.
 	Look *Call `json:"look,omitempty"`
+	// Leaving are the calls by which the kubelet takes devices of volumes from the node, while this pod waits for its volumes.
+	Leaving []Call `json:"leaving,omitempty"`
 	// Whereabouts is where the pod is: the call that goes on for it, or what it waits for.
 	Whereabouts Whereabouts `json:"whereabouts,omitzero"`
 	// Object is the pod's object as far as the story shows it; nil: it does not, or a better one is known.

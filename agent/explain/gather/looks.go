@@ -25,7 +25,7 @@ func (a *Agent) findLookedAt(ctx context.Context, s *evidence.Story) {
 	}
 	c := dialed.Reader()
 	defer c.Close()
-	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: looks}); err == nil {
-		s.LookedAt, s.Look = explain.LookedAt(story.History, story.History.End(), looks)
+	if story, err := readHistory(ctx, c, &agentpb.WatchRequest{Steps: looks, Node: true}); err == nil {
+		explain.SeeOthers(s, story.History, story.History.End(), looks)
 	}
 }
