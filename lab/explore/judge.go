@@ -174,8 +174,9 @@ var stands = []stand{
 	{"plugin NodeStageVolume", "empty", []string{"volumes.setUp"}}, // the driver publishes no volume that it has not staged
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
-	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "source.lookReads", "general.fileHangs"}}, // which file it is, nobody knows
+	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
 	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}},                                                                                        // the kubelet cannot see that they are gone
+	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
 	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage
 	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
 }

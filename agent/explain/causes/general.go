@@ -12,7 +12,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, looksElsewhere, lookReads, fileHangs, behindClaim}
+var generalChecks = []check{callHangs, callFailed, looksElsewhere, fileHangs, behindClaim}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -109,20 +109,6 @@ func looksElsewhere(c *Case) []Finding {
 		return nil
 	}
 	return []Finding{c.found("source.looksElsewhere", "", nil, Likely, s.Look.Began, c.call(s.Look))}
-}
-
-// lookReads finds that PLEG's look at the pod does not end although it waits for no call to the runtime. It reads files, too.
-func lookReads(c *Case) []Finding {
-	s := c.Story
-	if s == nil || !s.Calls {
-		return nil
-	}
-	i := slices.IndexFunc(s.Open, func(k evidence.Call) bool { return isCallOf(&k, ofFunction("updateCache")) })
-	if i < 0 || c.Now.Sub(s.Open[i].Began) < answerLong || slices.ContainsFunc(s.Open[i:], func(k evidence.Call) bool { return isCallOf(&k, ofRuntime) }) {
-		return nil
-	}
-	k := &s.Open[i]
-	return []Finding{c.found("source.lookReads", "", nil, Likely, k.Began, c.call(k))}
 }
 
 // worksOnFiles are the functions that do nothing slow but to work on files, apart from the steps inside them.
