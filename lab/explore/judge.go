@@ -155,8 +155,8 @@ var stands = []stand{
 	{"cri ExecSync *", "", []string{"start.postStartFailed", "ready.probeErrored", "ready.probeExec", "ready.livenessRestarts"}},
 	{"api * configmaps *", "", []string{"volumes.configMapMissing", "volumes.cacheTimeout", "start.objectNotRead"}},
 	{"api * secrets *", "", []string{"start.secretMissing", "volumes.cacheTimeout", "start.objectNotRead"}},
-	{"api create serviceaccounts/token", "", []string{"volumes.token"}},
-	{"api create serviceaccounts/token", "hang", []string{"volumes.operationHangs"}}, // the mount of the token's volume
+	{"api create serviceaccounts/token", "", []string{"volumes.token", "ready.behindVolumes"}},
+	{"api create serviceaccounts/token", "hang", []string{"volumes.operationHangs", "terminating.behindMount"}}, // the mount of the token's volume
 	{"api * pods/status", "", []string{"ready.statusLate", "terminating.statusRefused"}},
 	{"api get pods", "", []string{"ready.statusLate", "terminating.statusUnread", "terminating.statusRefused"}},
 	{"api get persistentvolumeclaims *", "", []string{"volumes.claimUnread"}},
@@ -175,7 +175,7 @@ var stands = []stand{
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
 	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
-	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}},                                                                                        // the kubelet cannot see that they are gone
+	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}},                                                                                                                // the kubelet cannot see that they are gone
 	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
 	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage
 	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
