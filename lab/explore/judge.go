@@ -131,10 +131,12 @@ type stand struct {
 var stands = []stand{
 	{"cri RunPodSandbox", "hang", []string{"sandbox.hangs"}},
 	{"cri RunPodSandbox", "lost DeadlineExceeded", []string{"sandbox.nameReserved"}},
+	{"cri List*", "hang", []string{"terminating.lookHangs"}},
 	{"cri ListPodSandbox", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ListContainers", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ListContainers", "hang", []string{"source.lookHangs"}},
 	{"cri PodSandboxStatus", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus", "sandbox.statusFailed"}},
+	{"cri PodSandboxStatus", "hang", []string{"terminating.plegWait"}},
 	{"cri PodSandboxStatus", "wrong", []string{"sandbox.flaps"}}, // a sandbox that is said to be dead is made anew
 	{"cri ContainerStatus *", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ContainerStatus *", "hang", []string{"terminating.plegWait"}},
@@ -174,7 +176,7 @@ var stands = []stand{
 	{"plugin NodeStageVolume", "empty", []string{"volumes.setUp"}}, // the driver publishes no volume that it has not staged
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
-	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
+	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "terminating.lookHangs", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
 	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}},                                                                                                                // the kubelet cannot see that they are gone
 	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
 	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage

@@ -14,7 +14,7 @@ import (
 
 // terminatingChecks are the checks of table/terminating.yaml.
 var terminatingChecks = []check{
-	slowToEnd, shortenedGrace, sidecarTurns, waitsForStart, uninterruptible, leftOver, unreleasedVolumes,
+	slowToEnd, shortenedGrace, sidecarTurns, waitsForStart, uninterruptible, leftOver, unreleasedVolumes, lastLook,
 	finalizers, uncounted, withoutNode, mirrorDeleted, orphanInRuntime, pastDeadline, afterKubelet,
 }
 
