@@ -177,7 +177,7 @@ var stands = []stand{
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
 	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "terminating.lookHangs", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
-	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}},                                                                                                                // the kubelet cannot see that they are gone
+	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}}, // the kubelet cannot see that they are gone
 	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
 	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage
 	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
