@@ -23,7 +23,10 @@ type Version struct {
 func Versions() []Version {
 	return []Version{
 		{Kubelet: "v1.25", kubelet: "kubelet-v1.25.*", target: "kubelets"},
+		{Kubelet: "v1.26", kubelet: "kubelet-v1.26.*", target: "kubelets"},
+		{Kubelet: "v1.27", kubelet: "kubelet-v1.27.*", target: "kubelets"},
 		{Kubelet: "v1.28", kubelet: "kubelet-v1.28.*", target: "kubelets"},
+		{Kubelet: "v1.29", kubelet: "kubelet-v1.29.*", target: "kubelets"},
 		{Kubelet: "v1.30", kubelet: "kubelet-v1.30.*", target: "kubelets"},
 		{Kubelet: "v1.31", kubelet: "kubelet-v1.31.*", target: "kubelets"},
 		{Kubelet: "v1.32", kubelet: "kubelet-v1.32.*", target: "kubelets"},

@@ -39,7 +39,7 @@ func TestAdmission(t *testing.T) {
 			profile := "no-such-profile"
 			p.Spec.Containers[0].SecurityContext = &corev1.SecurityContext{AppArmorProfile: &corev1.AppArmorProfile{Type: corev1.AppArmorProfileTypeLocalhost, LocalhostProfile: &profile}}
 		}),
-		{Cause: "admission.hostPort", Make: func(e *Env) {
+		{Cause: "admission.hostPort", Culprit: "pod NS/blocker", Make: func(e *Env) {
 			port := func(p *corev1.Pod) {
 				p.Spec.Containers[0].Ports = []corev1.ContainerPort{{ContainerPort: 18081, HostPort: 18081}}
 			}

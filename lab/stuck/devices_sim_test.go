@@ -75,7 +75,7 @@ func TestStorage(t *testing.T) {
 
 // TestDevicesTaken: the node's only device is another pod's.
 func TestDevicesTaken(t *testing.T) {
-	alone(t, []Case{{Cause: "scheduling.devices", Name: "taken", Make: func(e *Env) {
+	alone(t, []Case{{Cause: "scheduling.devices", Name: "taken", Culprit: "pod NS/web", Make: func(e *Env) {
 		e.devices(dradriver.Name)
 		e.Until("the first pod runs", Running)
 		e.deviceClaim("second", dradriver.Name)

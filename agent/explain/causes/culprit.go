@@ -108,13 +108,61 @@ func (r *Report) nameCulprits() {
 
 // claimUser returns the one other pod that uses one of the pod's claims, as NAMESPACE/NAME; empty: there is none, or more.
 func (c *Case) claimUser() string {
-	users := slices.DeleteFunc(slices.Clone(c.Cluster.Neighbours), func(n evidence.Neighbour) bool {
-		return n.Node == "" || n.Phase == "Succeeded" || n.Phase == "Failed"
-	})
-	if len(users) != 1 {
-		return ""
+	return c.onlyNeighbour(func(n *evidence.Neighbour) bool { return len(n.Claims) > 0 })
+}
+
+// portHolder returns the one other pod of the node that has one of the pod's host ports, as NAMESPACE/NAME; empty: there is none,
+// or more.
+func (c *Case) portHolder() string {
+	return c.onlyNeighbour(func(n *evidence.Neighbour) bool { return len(n.Ports) > 0 })
+}
+
+// deviceHolder returns the one other pod that has devices of the classes that the pod asks for, as NAMESPACE/NAME; empty: there is
+// none, or more.
+func (c *Case) deviceHolder() (name string) {
+	for _, h := range c.Cluster.DeviceHolders {
+		if name != "" && name != h.Name.String() {
+			return ""
+		}
+		name = h.Name.String()
 	}
-	return users[0].Name.String()
+	return name
+}
+
+// mostHolders bounds how many pods a sentence names.
+const mostHolders = 3
+
+// deviceHolders returns the sentence about the pods that have the devices, which is empty if there are none.
+func (c *Case) deviceHolders() probes.Text {
+	var names []string
+	for _, h := range c.Cluster.DeviceHolders {
+		if !slices.Contains(names, h.Name.String()) {
+			names = append(names, h.Name.String())
+		}
+	}
+	if len(names) == 0 {
+		return probes.Text{}
+	}
+	more := probes.Text{}
+	if n := len(names) - mostHolders; n > 0 {
+		names, more = names[:mostHolders], words.With(words.Text(" and %d others", "等另外 %d 个 Pod"), n)
+	}
+	return words.With(words.Text(" Such devices are with %s%s.", "这类设备在 %s%s 手里。"), strings.Join(names, ", "), more)
+}
+
+// onlyNeighbour returns the one other pod, on a node and not over, that is as wanted; empty: there is none, or more.
+func (c *Case) onlyNeighbour(wanted func(*evidence.Neighbour) bool) (name string) {
+	for i := range c.Cluster.Neighbours {
+		n := &c.Cluster.Neighbours[i]
+		if n.Node == "" || n.Phase == "Succeeded" || n.Phase == "Failed" || !wanted(n) {
+			continue
+		}
+		if name != "" {
+			return ""
+		}
+		name = n.Name.String()
+	}
+	return name
 }
 
 // deviceDriver returns the driver of the devices that the pod's ResourceClaims have; empty: it is not known, or not one.

@@ -66,6 +66,8 @@ type Cluster struct {
 	// Neighbours are the other pods of the same node that concern this one: they use the same
 	// claims or ports. Each has its name, its phase and what it shares.
 	Neighbours []Neighbour `json:"neighbours,omitempty"`
+	// DeviceHolders are the pods that have devices of the classes that this pod's claims ask for, if it has no node.
+	DeviceHolders []DeviceHolder `json:"deviceHolders,omitempty"`
 }
 
 // ResourceClaim is a claim on devices. No cause looks into it, and the type of k8s.io/api
@@ -226,4 +228,10 @@ type Neighbour struct {
 	Ports  []int32  `json:"ports,omitempty"`
 	// ReplicaSet is the name of its controller, if that is one.
 	ReplicaSet string `json:"replicaSet,omitempty"`
+}
+
+// DeviceHolder is another pod that has devices of a class.
+type DeviceHolder struct {
+	Name
+	Class string `json:"class"`
 }

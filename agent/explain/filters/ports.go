@@ -2,6 +2,7 @@ package filters
 
 import (
 	"cmp"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 )
@@ -24,6 +25,17 @@ func ports(h *held, n *corev1.Node) *Refusal {
 		}
 	}
 	return nil
+}
+
+// Conflicts returns the host ports of a pod that another one has, too.
+func Conflicts(p, other *corev1.Pod) (out []int32) {
+	theirs := HostPorts(other)
+	for _, mine := range HostPorts(p) {
+		if slices.ContainsFunc(theirs, func(o corev1.ContainerPort) bool { return conflict(&mine, &o) }) {
+			out = append(out, mine.HostPort)
+		}
+	}
+	return out
 }
 
 // HostPorts returns the host ports of the containers of a pod that run all its life.

@@ -64,6 +64,7 @@ func (a *ask) around(p *corev1.Pod) {
 		func() { a.owners(p) },
 		func() { a.node(p) },
 		func() { a.storage(p) },
+		func() { a.portHolders(p) },
 		func() { a.config(p) },
 		func() { a.classes(p) },
 		func() { a.resources(p) },

@@ -157,7 +157,7 @@ func (a *ask) resources(p *corev1.Pod) {
 	if len(p.Spec.ResourceClaims) == 0 {
 		return
 	}
-	var each []func()
+	each := []func(){func() { a.deviceHolders(p) }}
 	for _, name := range resourceClaims(p) {
 		each = append(each, func() {
 			var c evidence.ResourceClaim

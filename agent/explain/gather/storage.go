@@ -9,6 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/agent/explain/filters"
 )
 
 // storage asks for the pod's claims, and for what each of them leads to.
@@ -139,6 +140,23 @@ func (a *ask) attachments(string) {
 	a.put(func(s *evidence.Snapshot) { s.Cluster.Attachments = items })
 }
 
+// portHolders asks which other pods of the node have the host ports for which the kubelet has refused the pod.
+func (a *ask) portHolders(p *corev1.Pod) {
+	if p.Status.Reason != "NodePorts" || p.Spec.NodeName == "" {
+		return
+	}
+	running := url.Values{"fieldSelector": {"spec.nodeName=" + p.Spec.NodeName + ",status.phase!=Failed,status.phase!=Succeeded"}}
+	pods, _ := all[corev1.Pod](a, "api/v1/pods", running, "pods of the node")
+	for i := range pods {
+		o := &pods[i]
+		if ports := filters.Conflicts(p, o); len(ports) > 0 && o.UID != p.UID {
+			n := neighbour(o)
+			n.Ports = ports
+			a.put(func(s *evidence.Snapshot) { s.Cluster.Neighbours = append(s.Cluster.Neighbours, n) })
+		}
+	}
+}
+
 // neighbours asks which other pods of the namespace use the pod's claims.
 func (a *ask) neighbours(p *corev1.Pod) {
 	mine := claimsOf(p)
@@ -158,16 +176,21 @@ func (a *ask) neighbours(p *corev1.Pod) {
 			}
 		}
 		if len(shared) > 0 {
-			replicaSet := ""
-			if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "ReplicaSet" {
-				replicaSet = owner.Name
-			}
-			a.put(func(s *evidence.Snapshot) {
-				s.Cluster.Neighbours = append(s.Cluster.Neighbours, evidence.Neighbour{
-					Name: evidence.Name{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, Node: o.Spec.NodeName,
-					Phase: string(o.Status.Phase), Gone: o.DeletionTimestamp != nil, Claims: shared, ReplicaSet: replicaSet,
-				})
-			})
+			n := neighbour(o)
+			n.Claims = shared
+			a.put(func(s *evidence.Snapshot) { s.Cluster.Neighbours = append(s.Cluster.Neighbours, n) })
 		}
 	}
+}
+
+// neighbour returns another pod, without what it shares.
+func neighbour(o *corev1.Pod) evidence.Neighbour {
+	n := evidence.Neighbour{
+		Name: evidence.Name{Namespace: o.Namespace, Name: o.Name, UID: string(o.UID)}, Node: o.Spec.NodeName,
+		Phase: string(o.Status.Phase), Gone: o.DeletionTimestamp != nil,
+	}
+	if owner := metav1.GetControllerOf(o); owner != nil && owner.Kind == "ReplicaSet" {
+		n.ReplicaSet = owner.Name
+	}
+	return n
 }
