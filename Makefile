@@ -13,7 +13,7 @@ WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAG
 # Versions of Kubernetes of which there are woven kubelets beside that of the lab.
 WOVEN := v1.34.4 v1.35.4 v1.37.1
 # Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
-KUBELETS := v1.25.16 v1.28.15 v1.30.14 v1.31.4 v1.32.13 v1.33.13 v1.34.4 v1.35.4 v1.37.1
+KUBELETS := v1.25.16 v1.26.15 v1.27.16 v1.28.15 v1.29.15 v1.30.14 v1.31.4 v1.32.13 v1.33.13 v1.34.4 v1.35.4 v1.37.1
 CONTAINERD2 := v2.2.9
 CONTAINERD24 := v2.4.2
 CRI_TOOLS := v1.36.0

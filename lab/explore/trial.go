@@ -74,10 +74,13 @@ func (t *trial) start(ctx context.Context) error {
 		if err := until(ctx, beginWithin, func() bool { return ready(t.node.pod(t.namespace, podName)) }); err != nil {
 			return fmt.Errorf("the pod is not Ready: %w", err)
 		}
+		if err := t.awaitRestart(ctx); err != nil {
+			return err
+		}
 		t.watch()
 		t.began = time.Now()
 	}
-	return t.awaitRestart(ctx)
+	return nil
 }
 
 // restartsWith makes the trial one of those that share a restart of the kubelet. nil: it has none.
@@ -97,8 +100,6 @@ func (t *trial) awaitRestart(ctx context.Context) error {
 	if err := t.with.wait(ctx); err != nil {
 		return fmt.Errorf("restart the kubelet: %w", err)
 	}
-	t.watch()
-	t.began = time.Now()
 	return nil
 }
 
