@@ -180,7 +180,7 @@ var stands = []stand{
 	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}}, // the kubelet cannot see that they are gone
 	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
 	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage
-	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "terminating.unmountHangs"}},
+	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "volumes.leaving", "terminating.unmountHangs"}},
 }
 
 // standsFor returns globs of the causes that stand for a fault.
