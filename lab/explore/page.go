@@ -22,7 +22,9 @@ func Page(all []Result) string {
 	b.WriteString(totals(all))
 	section(&b, all, "Gaps", "Faults that leave a pod stuck and that `why` does not name first.", func(r *Result) bool { return r.Stuck && r.Open() })
 	section(&b, all, "Wrong with certainty", "A finding that is certain names something else.", func(r *Result) bool { return r.CertainWrong })
-	section(&b, all, "One lost call, stuck to the end", "The call was broken once, and the pod did not go on by itself within the patience of the run.", func(r *Result) bool { return r.Recovered == "no" })
+	section(&b, all, "One lost call, stuck to the end", "The call was broken once, and the pod did not go on by itself within the patience of the run. Operations on files that hang are left out: they go on when the run ends them.", func(r *Result) bool {
+		return r.Recovered == "no" && (r.Fault.Op.Side != faults.File || r.Fault.Action != faults.Hang)
+	})
 	section(&b, all, "Other pods harmed", "While the call was broken, plain pods on the node did not become Ready. The fault was tried alone.", func(r *Result) bool { return r.Harmed > 0 && r.Fault.alone() })
 	for i := range Lives {
 		life := &Lives[i]
