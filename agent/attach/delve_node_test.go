@@ -35,11 +35,11 @@ func TestDelve(t *testing.T) {
 }
 
 // TestDelveVersions: the same with kubelets of other versions, and with those that have debug
-// information, optimised and not; and a pod is held in SyncPod of each, and goes on. In v1.25 what this test asks of
-// Delve has other names.
+// information, optimised and not; and a pod is held in SyncPod of each, and goes on. In v1.25 and v1.26 what this test asks
+// of Delve has other names.
 func TestDelveVersions(t *testing.T) {
 	for _, v := range append(labtest.Versions(), labtest.DebugVersions()...) {
-		if v.Containerd != "" || v.Kubelet == "v1.36" || v.Kubelet == "v1.25" {
+		if v.Containerd != "" || slices.Contains([]string{"v1.25", "v1.26", "v1.36"}, v.Kubelet) {
 			continue
 		}
 		t.Run(v.Name(), func(t *testing.T) {
