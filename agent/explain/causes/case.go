@@ -46,8 +46,7 @@ func newCase(s *evidence.Snapshot) *Case {
 		c.args["node"], c.args["uid"] = c.Spec.Spec.NodeName, string(c.Spec.UID)
 	}
 	c.args["claimUser"], c.args["deviceDriver"], c.args["portHolder"] = c.claimUser(), c.deviceDriver(), c.portHolder()
-	holders := c.deviceHolders()
-	c.args["deviceHolder"], c.args["deviceHolders"], c.args["deviceHoldersZh"] = c.deviceHolder(), holders.En, holders.Zh
+	c.args.setHolders(c.deviceHolders())
 	c.forgetPast()
 	return c
 }

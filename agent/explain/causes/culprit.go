@@ -117,37 +117,35 @@ func (c *Case) portHolder() string {
 	return c.onlyNeighbour(func(n *evidence.Neighbour) bool { return len(n.Ports) > 0 })
 }
 
-// deviceHolder returns the one other pod that has devices of the classes that the pod asks for, as NAMESPACE/NAME; empty: there is
-// none, or more.
-func (c *Case) deviceHolder() (name string) {
+// deviceHolders returns the other pods that have devices of the classes that the pod asks for, as NAMESPACE/NAME.
+func (c *Case) deviceHolders() (names []string) {
 	for _, h := range c.Cluster.DeviceHolders {
-		if name != "" && name != h.Name.String() {
-			return ""
+		if name := h.Name.String(); !slices.Contains(names, name) {
+			names = append(names, name)
 		}
-		name = h.Name.String()
 	}
-	return name
+	return names
 }
 
 // mostHolders bounds how many pods a sentence names.
 const mostHolders = 3
 
-// deviceHolders returns the sentence about the pods that have the devices, which is empty if there are none.
-func (c *Case) deviceHolders() probes.Text {
-	var names []string
-	for _, h := range c.Cluster.DeviceHolders {
-		if !slices.Contains(names, h.Name.String()) {
-			names = append(names, h.Name.String())
-		}
-	}
+// setHolders sets the arguments for the pods that have the devices: the one pod, if it is one, and a sentence, which is empty if
+// there are none.
+func (a Args) setHolders(names []string) {
+	a["deviceHolder"], a["deviceHolders"], a["deviceHoldersZh"] = "", "", ""
 	if len(names) == 0 {
-		return probes.Text{}
+		return
+	}
+	if len(names) == 1 {
+		a["deviceHolder"] = names[0]
 	}
 	more := probes.Text{}
 	if n := len(names) - mostHolders; n > 0 {
 		names, more = names[:mostHolders], words.With(words.Text(" and %d others", "等另外 %d 个 Pod"), n)
 	}
-	return words.With(words.Text(" Such devices are with %s%s.", "这类设备在 %s%s 手里。"), strings.Join(names, ", "), more)
+	text := words.With(words.Text(" Such devices are with %s%s.", "这类设备在 %s%s 手里。"), strings.Join(names, ", "), more)
+	a["deviceHolders"], a["deviceHoldersZh"] = text.En, text.Zh
 }
 
 // onlyNeighbour returns the one other pod, on a node and not over, that is as wanted; empty: there is none, or more.

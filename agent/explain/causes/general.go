@@ -3,7 +3,6 @@ package causes
 import (
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -116,12 +115,8 @@ var worksOnFiles = []string{"makePodDataDirs", "createPodSandbox", "generatePodS
 
 // fileHangs finds that the pod's worker does not come back from such a function.
 func fileHangs(c *Case) []Finding {
-	s := c.Story
-	if s == nil || !s.Calls || len(s.Open) == 0 {
-		return nil
-	}
-	k := &s.Open[len(s.Open)-1]
-	if c.Now.Sub(k.Began) < answerLong || !slices.ContainsFunc(worksOnFiles, func(name string) bool { return isCallOf(k, ofFunction(name)) }) {
+	k := c.innermost(answerLong, worksOnFiles...)
+	if k == nil || !c.Story.Calls {
 		return nil
 	}
 	args := c.callArgs(k)
@@ -130,11 +125,16 @@ func fileHangs(c *Case) []Finding {
 	return []Finding{c.found("general.fileHangs", c.containerOf(k), args, Likely, k.Began, c.call(k))}
 }
 
+// notesVolumes wants the steps by which the kubelet notes the volumes of one pod after the other.
+func notesVolumes(st *probes.Step) bool {
+	return ofFunction("processPodVolumes")(st) || ofFunction("createVolumeSpec")(st)
+}
+
 // behindClaim finds that the kubelet does not come to the pod's volumes, because it still asks the API server for the claim of
 // another pod: it notes the volumes of one pod after the other.
 func behindClaim(c *Case) []Finding {
 	s := c.Story
-	if s == nil || s.Look == nil || !strings.HasPrefix(s.Look.Step, "vol.") || s.LookedAt == c.Name.String() || c.Now.Sub(s.Look.Began) < answerLong {
+	if s == nil || s.Look == nil || !isCallOf(s.Look, notesVolumes) || s.LookedAt == c.Name.String() || c.Now.Sub(s.Look.Began) < answerLong {
 		return nil
 	}
 	return []Finding{c.found("volumes.behindClaim", "", nil, Likely, s.Look.Began, c.call(s.Look))}

@@ -108,15 +108,20 @@ func (c *Case) waitsForVolumes(at time.Time) (out []Finding) {
 
 // polling returns the call by which the kubelet cleans up after the pod, if that has gone on for a while and no step goes on in it:
 // then it polls until the directories of the pod's volumes are gone. nil: it does not.
-func (c *Case) polling() *evidence.Call { return c.innermost("SyncTerminatedPod") }
+func (c *Case) polling() *evidence.Call {
+	if c.Story == nil || !c.Story.Turns {
+		return nil
+	}
+	return c.innermost(lastSteps, "SyncTerminatedPod")
+}
 
-// innermost returns the call of a function that has gone on for a while with no step in it; nil: there is none.
-func (c *Case) innermost(function string) *evidence.Call {
-	if c.Story == nil || !c.Story.Turns || len(c.Story.Open) == 0 {
+// innermost returns the call of one of these functions that has gone on for a time, with no step in it; nil: there is none.
+func (c *Case) innermost(long time.Duration, functions ...string) *evidence.Call {
+	if c.Story == nil || len(c.Story.Open) == 0 {
 		return nil
 	}
 	k := &c.Story.Open[len(c.Story.Open)-1]
-	if !isCallOf(k, ofFunction(function)) || c.Now.Sub(k.Began) < lastSteps {
+	if c.Now.Sub(k.Began) < long || !slices.ContainsFunc(functions, func(name string) bool { return isCallOf(k, ofFunction(name)) }) {
 		return nil
 	}
 	return k
@@ -125,8 +130,8 @@ func (c *Case) innermost(function string) *evidence.Call {
 // lastLook finds that the kubelet has done all that it does to end the pod's containers, and looks at them for the last time: of
 // that, the lists of the runtime are no steps. Some of what goes before is one only where calls to the runtime are seen.
 func lastLook(c *Case) []Finding {
-	k := c.innermost("SyncTerminatingPod")
-	if k == nil || !c.Story.Calls {
+	k := c.innermost(lastSteps, "SyncTerminatingPod")
+	if k == nil || !c.Story.Turns || !c.Story.Calls {
 		return nil
 	}
 	return []Finding{c.found("terminating.lookHangs", "", nil, Likely, k.Began, c.call(k))}

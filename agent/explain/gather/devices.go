@@ -21,13 +21,7 @@ type deviceClaim struct {
 		} `json:"devices"`
 	} `json:"spec"`
 	Status struct {
-		Allocation *struct {
-			Devices struct {
-				Results []struct {
-					Device string `json:"device"`
-				} `json:"results"`
-			} `json:"devices"`
-		} `json:"allocation"`
+		Allocation  *struct{} `json:"allocation"`
 		ReservedFor []struct {
 			Resource string `json:"resource"`
 			Name     string `json:"name"`
