@@ -11,6 +11,7 @@ import (
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/labtest"
 )
 
 // atExit is the configuration of a breakpoint at which the worker of linger stops before it comes to its next step.
@@ -48,11 +49,7 @@ func (k *kubelet) linger(p *v1.Pod) (inside, goOn, done chan struct{}) {
 // untilWanted waits until the agent has a pending hold of a pod, or has none.
 func (k *kubelet) untilWanted(want bool) {
 	k.t.Helper()
-	for late := time.Now().Add(patience); len(k.a.Probe("woven").Wanted()) > 0 != want; time.Sleep(time.Millisecond) {
-		if time.Now().After(late) {
-			k.t.Fatalf("a hold is pending: %v", !want)
-		}
-	}
+	labtest.Eventually(k.t, "as many pending holds as wanted", func() bool { return len(k.a.Probe("woven").Wanted()) > 0 == want })
 }
 
 // breakAtExit sets the breakpoint atExit, for somebody else than the editor. It ends with the connection.
