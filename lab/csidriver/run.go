@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
-	"os"
 	"path/filepath"
 
 	"github.com/container-storage-interface/spec/lib/go/csi"
@@ -14,39 +12,33 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 	registerapi "k8s.io/kubelet/pkg/apis/pluginregistration/v1"
+
+	"github.com/podstep/podstep/lab/plugin"
 )
 
-// Options state what the driver serves, and where.
+// Options state where the driver serves, and where its volumes are.
 type Options struct {
-	Node       string // name of the node
-	Kubeconfig string // file by which the API server is reached
-	Kubelet    string // the kubelet's root directory
-	Socket     string // the driver's socket
-	Called     string // socket that the kubelet is to call; other than Socket if something stands between
-	Dir        string // directory for the volumes
+	plugin.Place
+	Dir string // directory for the volumes
 }
 
 // Run serves the kubelet until ctx ends.
 func Run(ctx context.Context, o Options) error {
-	if err := createDriver(ctx, o.Kubeconfig); err != nil {
+	client, err := o.Client()
+	if err != nil {
 		return err
 	}
-	registry := filepath.Join(o.Kubelet, "plugins_registry")
-	dirs := []string{registry, filepath.Dir(o.Socket)}
-	for _, kind := range []string{"volumes", "ephemeral", "staged"} {
-		dirs = append(dirs, filepath.Join(o.Dir, kind))
+	if err := createDriver(ctx, client); err != nil {
+		return err
 	}
-	for _, dir := range dirs {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("create directory: %w", err)
-		}
+	d := &driver{node: o.Node, dir: o.Dir}
+	if err := o.MakeDirs(d.path("volumes", ""), d.path("ephemeral", ""), d.path("staged", "")); err != nil {
+		return err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
-	d := &driver{node: o.Node, dir: o.Dir}
-	stop, err := serve(o.Socket, fail, func(s *grpc.Server) {
+	stop, err := serve(ctx, o.Socket, fail, func(s *grpc.Server) {
 		csi.RegisterIdentityServer(s, d)
 		csi.RegisterNodeServer(s, d)
 	})
@@ -55,7 +47,7 @@ func Run(ctx context.Context, o Options) error {
 	}
 	defer stop()
 	// The kubelet calls the driver as soon as it finds this socket.
-	stop, err = serve(filepath.Join(registry, "csi.sock"), fail, func(s *grpc.Server) {
+	stop, err = serve(ctx, filepath.Join(o.Registry(), "csi.sock"), fail, func(s *grpc.Server) {
 		registerapi.RegisterRegistrationServer(s, &registration{called: o.Called, fail: fail})
 	})
 	if err != nil {
@@ -69,14 +61,11 @@ func Run(ctx context.Context, o Options) error {
 	return nil
 }
 
-// serve serves a socket. A socket that an earlier driver has left is replaced.
-func serve(socket string, fail context.CancelCauseFunc, add func(*grpc.Server)) (stop func(), err error) {
-	if err := removed(os.Remove(socket)); err != nil {
-		return nil, fmt.Errorf("remove earlier socket: %w", err)
-	}
-	listener, err := net.Listen("unix", socket)
+// serve serves a socket.
+func serve(ctx context.Context, socket string, fail context.CancelCauseFunc, add func(*grpc.Server)) (stop func(), err error) {
+	listener, err := plugin.Listen(ctx, socket)
 	if err != nil {
-		return nil, fmt.Errorf("listen: %w", err)
+		return nil, err
 	}
 	server := grpc.NewServer()
 	add(server)
@@ -107,16 +96,8 @@ func (r *registration) NotifyRegistrationStatus(_ context.Context, s *registerap
 }
 
 // createDriver describes the driver to the cluster: its volumes need no attaching, and a pod may describe one itself.
-func createDriver(ctx context.Context, kubeconfig string) error {
-	config, err := clientcmd.BuildConfigFromFlags("", kubeconfig)
-	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
-	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("create client: %w", err)
-	}
-	_, err = client.StorageV1().CSIDrivers().Create(ctx, &storagev1.CSIDriver{
+func createDriver(ctx context.Context, client kubernetes.Interface) error {
+	_, err := client.StorageV1().CSIDrivers().Create(ctx, &storagev1.CSIDriver{
 		ObjectMeta: metav1.ObjectMeta{Name: Name},
 		Spec: storagev1.CSIDriverSpec{
 			AttachRequired:       new(false),

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -14,20 +12,17 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/clientcmd"
 	"k8s.io/dynamic-resource-allocation/kubeletplugin"
 	"k8s.io/dynamic-resource-allocation/resourceslice"
+
+	"github.com/podstep/podstep/lab/plugin"
 )
 
 // Options say which devices there are, and where.
 type Options struct {
-	Node       string // name of the node
-	Devices    int    // how many devices the node has
-	Kubeconfig string // file by which the API server is reached
-	Kubelet    string // the kubelet's root directory
-	CDI        string // directory for CDI specs
-	Socket     string // the driver's socket
-	Called     string // socket that the kubelet is to call; other than Socket if something stands between
+	plugin.Place
+	Devices int    // how many devices the node has
+	CDI     string // directory for CDI specs
 }
 
 // registeredEvery is how often the driver checks whether the kubelet has registered it.
@@ -36,27 +31,20 @@ const registeredEvery = 50 * time.Millisecond
 // Run serves the kubelet until ctx ends. It publishes the devices when the kubelet has registered it: what is published
 // before may be allocated before it can be prepared.
 func Run(ctx context.Context, o Options) error {
-	config, err := clientcmd.BuildConfigFromFlags("", o.Kubeconfig)
+	client, err := o.Client()
 	if err != nil {
-		return fmt.Errorf("read kubeconfig: %w", err)
+		return err
 	}
-	client, err := kubernetes.NewForConfig(config)
-	if err != nil {
-		return fmt.Errorf("create client: %w", err)
-	}
-	registry := filepath.Join(o.Kubelet, "plugins_registry")
-	for _, dir := range []string{registry, filepath.Dir(o.Socket), o.CDI} {
-		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return fmt.Errorf("create directory: %w", err)
-		}
+	if err := o.MakeDirs(o.CDI); err != nil {
+		return err
 	}
 	ctx, fail := context.WithCancelCause(ctx)
 	defer fail(nil)
 	helper, err := kubeletplugin.Start(ctx, &driver{node: o.Node, specs: specs(o.CDI), fail: fail},
 		kubeletplugin.DriverName(Name), kubeletplugin.NodeName(o.Node), kubeletplugin.KubeClient(client),
-		kubeletplugin.RegistrarDirectoryPath(registry), kubeletplugin.RegistrarSocketFilename("dra.sock"),
+		kubeletplugin.RegistrarDirectoryPath(o.Registry()), kubeletplugin.RegistrarSocketFilename("dra.sock"),
 		kubeletplugin.PluginDataDirectoryPath(filepath.Dir(o.Called)), kubeletplugin.PluginSocket(filepath.Base(o.Called)),
-		kubeletplugin.PluginListener(o.listen))
+		kubeletplugin.PluginListener(func(ctx context.Context, _ string) (net.Listener, error) { return plugin.Listen(ctx, o.Socket) }))
 	if err != nil {
 		return fmt.Errorf("start plugin: %w", err)
 	}
@@ -75,14 +63,6 @@ func Run(ctx context.Context, o Options) error {
 		return err
 	}
 	return nil
-}
-
-// listen opens the driver's socket, whatever socket the kubelet is to call.
-func (o *Options) listen(ctx context.Context, _ string) (net.Listener, error) {
-	if err := os.Remove(o.Socket); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("remove earlier socket: %w", err)
-	}
-	return new(net.ListenConfig).Listen(ctx, "unix", o.Socket)
 }
 
 // createClass creates the class by which claims ask for the driver's devices.

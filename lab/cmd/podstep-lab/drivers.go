@@ -17,13 +17,9 @@ import (
 func deviceDriver(args []string) int {
 	var o dradriver.Options
 	fs := pflag.NewFlagSet("dra-driver", pflag.ContinueOnError)
-	fs.StringVar(&o.Node, "node", "", "name of the node")
+	o.AddTo(fs)
 	fs.IntVar(&o.Devices, "devices", 1, "how many devices the node has")
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "file by which the API server is reached")
-	fs.StringVar(&o.Kubelet, "kubelet-dir", "", "the kubelet's root directory")
 	fs.StringVar(&o.CDI, "cdi-dir", "", "directory for CDI specs")
-	fs.StringVar(&o.Socket, "socket", "", "socket to serve")
-	fs.StringVar(&o.Called, "called", "", "socket that the kubelet is to call")
 	return driver(fs, args, func(ctx context.Context) error { return dradriver.Run(ctx, o) })
 }
 
@@ -31,12 +27,8 @@ func deviceDriver(args []string) int {
 func storageDriver(args []string) int {
 	var o csidriver.Options
 	fs := pflag.NewFlagSet("csi-driver", pflag.ContinueOnError)
-	fs.StringVar(&o.Node, "node", "", "name of the node")
-	fs.StringVar(&o.Kubeconfig, "kubeconfig", "", "file by which the API server is reached")
-	fs.StringVar(&o.Kubelet, "kubelet-dir", "", "the kubelet's root directory")
+	o.AddTo(fs)
 	fs.StringVar(&o.Dir, "dir", "", "directory for volumes")
-	fs.StringVar(&o.Socket, "socket", "", "socket to serve")
-	fs.StringVar(&o.Called, "called", "", "socket that the kubelet is to call")
 	return driver(fs, args, func(ctx context.Context) error { return csidriver.Run(ctx, o) })
 }
 
