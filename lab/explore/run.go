@@ -140,24 +140,18 @@ func (r *Run) wants(l *Life) bool {
 // tryAll tries faults, as many at one time as allowed, and then those that hold up the node, one after the other. Those of
 // lives in which the kubelet is restarted come last.
 func (r *Run) tryAll(ctx context.Context, plan []Fault) {
-	var alone, others, restarts, restartsAlone []Fault
-	for _, f := range plan {
-		restart := lifeOf(f.Life).restarts
-		switch {
-		case restart && f.alone():
-			restartsAlone = append(restartsAlone, f)
-		case restart:
-			restarts = append(restarts, f)
-		case f.alone():
-			alone = append(alone, f)
-		default:
-			others = append(others, f)
+	of := func(restarts, alone bool) (out []Fault) {
+		for _, f := range plan {
+			if lifeOf(f.Life).restarts == restarts && f.alone() == alone {
+				out = append(out, f)
+			}
 		}
+		return out
 	}
-	r.tryThese(ctx, others, r.AtOnce)
-	r.tryThese(ctx, alone, 1)
-	r.tryBatches(ctx, restarts, r.AtOnce)
-	r.tryBatches(ctx, restartsAlone, 1)
+	r.tryThese(ctx, of(false, false), r.AtOnce)
+	r.tryThese(ctx, of(false, true), 1)
+	r.tryBatches(ctx, of(true, false), r.AtOnce)
+	r.tryBatches(ctx, of(true, true), 1)
 }
 
 func lifeOf(name string) *Life {

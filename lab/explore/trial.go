@@ -164,9 +164,9 @@ func (t *trial) end() {
 		return // it did not even begin
 	}
 	t.node.Table.Forget(t.namespace)
-	t.node.Table.Only("")
 	t.node.remove(t.namespace, podName)
 	if t.life.plugins {
+		t.node.Table.Only("")
 		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 		defer cancel()
 		if err := dropForPlugins(ctx, t.node, t.namespace); err != nil {

@@ -124,7 +124,7 @@ func (f *exploreFlags) results() (all []explore.Result, left int, err error) {
 	ctx, cancel := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer cancel()
 	e := between{dir: f.dir, table: faults.NewTable()}
-	l, err := lab.Start(ctx, e.options(f.dir))
+	l, err := lab.Start(ctx, e.options())
 	if err != nil {
 		return nil, 0, errors.Join(err, e.close())
 	}
@@ -188,9 +188,9 @@ type between struct {
 
 // options returns a lab that takes many pods at one time, so that one that is broken does not hold up the others: the
 // kubelet pulls their images at the same time, and as often and as fast as it has to.
-func (b *between) options(dir string) lab.Options {
+func (b *between) options() lab.Options {
 	return lab.Options{
-		Dir: dir, Runtime: labstate.Sim, KubeletV: 2, MaxPods: 250, Between: b.open,
+		Dir: b.dir, Runtime: labstate.Sim, KubeletV: 2, MaxPods: 250, Between: b.open,
 		Devices: explore.PluginDevices, Storage: true, RestartKubelet: true,
 		KubeletConfig: map[string]any{"serializeImagePulls": false, "registryPullQPS": 0, "eventRecordQPS": 1000, "eventBurst": 2000, "kubeAPIQPS": 1000, "kubeAPIBurst": 2000},
 	}
