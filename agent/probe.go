@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"strings"
@@ -26,6 +27,8 @@ type Probe struct {
 	state atomic.Pointer[probeState]
 	// debugger answers questions about goroutines; nil: the probe has none.
 	debugger atomic.Pointer[Debugger]
+	// behind makes the probe report what it has seen and not yet reported; nil: it reports all at once.
+	behind atomic.Pointer[func(context.Context)]
 }
 
 // probeState is how a probe fares.
@@ -77,6 +80,16 @@ func (p *Probe) name() string { return p.can.Load().Probe }
 
 // at returns what the probe can do at a step.
 func (p *Probe) at(s *stepInfo) probes.Ability { return p.can.Load().At(s.Name) }
+
+// OnBehind gives the agent a function that makes the probe report at once what it has seen so far. The agent calls it
+// before it gives a client what is known. Only a probe that reports late needs it.
+func (p *Probe) OnBehind(report func(context.Context)) { p.behind.Store(&report) }
+
+func (p *Probe) catchUp(ctx context.Context) {
+	if report := p.behind.Load(); report != nil {
+		(*report)(ctx)
+	}
+}
 
 // works reports whether the probe sees steps, or will in a moment.
 func (p *Probe) works() bool {

@@ -21,8 +21,11 @@ func (a *Agent) state(p *pod) *agentpb.PodState {
 	return out
 }
 
-// settle waits until the verdicts include every event that was put before the call.
+// settle waits until the journal and the verdicts include all that the probes had seen before the call.
 func (a *Agent) settle(ctx context.Context) error {
+	for _, p := range a.probes {
+		p.catchUp(ctx)
+	}
 	select {
 	case <-a.journal.Kept():
 		return nil

@@ -13,6 +13,9 @@ import (
 )
 
 func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingServer[agentpb.Batch]) error {
+	if err := s.agent.settle(stream.Context()); err != nil {
+		return status.FromContextError(err).Err()
+	}
 	w, err := s.agent.watch(req)
 	if err != nil {
 		return err
@@ -36,6 +39,9 @@ func (s *service) Watch(req *agentpb.WatchRequest, stream grpc.ServerStreamingSe
 		}
 	}
 }
+
+// Watched reports whether a client is sent events as they come.
+func (a *Agent) Watched() bool { return a.journal.Watched() }
 
 // watch adds a watcher of the events that a request selects.
 func (a *Agent) watch(req *agentpb.WatchRequest) (*journal.Watcher, error) {

@@ -99,9 +99,11 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 			return err
 		}
 	}
+	p.probe.Watched = h.Agent.Watched
 	if err := p.probe.Start(p.catalogue, p); err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}
+	h.OnBehind(p.probe.ReadNow)
 	if p.holder != nil {
 		p.holder.begin()
 	}

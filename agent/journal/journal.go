@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc/codes"
@@ -70,8 +71,9 @@ type Journal struct {
 	recorder *recorder
 	verdicts *Verdicts
 	watchers map[*Watcher]struct{}
-	shared   chunk // the events in the watchers' queues
-	blocks   chunk // compressed stories
+	live     atomic.Int32 // how many clients are sent events as they come
+	shared   chunk        // the events in the watchers' queues
+	blocks   chunk        // compressed stories
 	done     chan struct{}
 	podSeen  func() // nil: it has been called
 	called   func(Event)
@@ -416,10 +418,18 @@ func (j *Journal) remove(w *Watcher) {
 	j.shareOut()
 }
 
-// shareOut gives each watcher an equal share. The caller holds out.
+// Watched reports whether a client is sent events as they come.
+func (j *Journal) Watched() bool { return j.live.Load() > 0 }
+
+// shareOut gives each watcher an equal share, and counts those that are live. The caller holds out.
 func (j *Journal) shareOut() {
 	share := min(watcherBytes, watchersBytes/max(1, len(j.watchers)))
+	live := int32(0)
 	for w := range j.watchers {
 		w.setShare(share)
+		if w.want.Live && !w.own {
+			live++
+		}
 	}
+	j.live.Store(live)
 }

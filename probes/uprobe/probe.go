@@ -3,6 +3,7 @@
 package uprobe
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +20,9 @@ import (
 
 // Probe sees the steps of one kubelet.
 type Probe struct {
+	// Watched reports whether anybody waits for calls as they happen; nil: somebody does. It is set before Start.
+	Watched func() bool
+
 	pid   int
 	plan  *plan
 	table *memory.Table
@@ -35,6 +39,9 @@ type Probe struct {
 	done   sync.WaitGroup
 	ending atomic.Pointer[error] // why the calls under way are to end; nil: they go on
 	read   chan struct{}         // closed when no more records are read
+	idle   time.Duration         // how often records are read while nobody watches
+	mu     sync.Mutex
+	behind []chan struct{} // of those that wait until all records so far are read; guarded by mu
 }
 
 // New reads the program of a kubelet's process, and plans what to look at: the steps of a tier and of lower tiers. It
@@ -80,7 +87,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 }
 
 func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Probe, err error) {
-	p = &Probe{pid: pid, plan: plan, table: table, errors: newErrorTypes(program, table)}
+	p = &Probe{pid: pid, plan: plan, table: table, errors: newErrorTypes(program, table), idle: idleEvery}
 	for _, f := range program.Within(workerStarter) {
 		p.starters = append(p.starters, f.Entry)
 	}
@@ -203,15 +210,27 @@ func (p *Probe) workers() map[uint64]bool {
 // workerStarter is the function that starts the goroutine of a pod's worker.
 const workerStarter = "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"
 
-// readEvery is how often the ring is read. It has room for much more than comes meanwhile.
-const readEvery = 10 * time.Millisecond
+// readEvery is how often the ring is read while somebody watches, and idleEvery, while nobody does: each time costs more
+// than the records of some calls. The program in the kernel wakes the reader when a call is to be held, and when the ring
+// fills.
+const (
+	readEvery = 10 * time.Millisecond
+	idleEvery = 100 * time.Millisecond
+)
+
+func (p *Probe) every() time.Duration {
+	if p.Watched == nil || p.Watched() {
+		return readEvery
+	}
+	return p.idle
+}
 
 // readAll reads records until the probe is stopped, or End is called.
 func (p *Probe) readAll(c *calls) {
 	var raw ringbuf.Record
 	for {
 		if raw.Remaining == 0 {
-			p.kernel.events.SetDeadline(time.Now().Add(readEvery))
+			p.kernel.events.SetDeadline(time.Now().Add(p.every()))
 		}
 		switch err := p.kernel.events.ReadInto(&raw); {
 		case errors.Is(err, os.ErrDeadlineExceeded):
@@ -219,6 +238,9 @@ func (p *Probe) readAll(c *calls) {
 				c.endAll(*why, time.Now())
 				return
 			}
+			continue
+		case errors.Is(err, ringbuf.ErrFlushed):
+			p.wakeBehind()
 			continue
 		case err != nil:
 			return
@@ -230,6 +252,32 @@ func (p *Probe) readAll(c *calls) {
 			c.losses()
 		}
 	}
+}
+
+// ReadNow returns when the handler has got the calls that there are so far, when ctx ends, or when the probe is stopped.
+func (p *Probe) ReadNow(ctx context.Context) {
+	read := make(chan struct{})
+	p.mu.Lock()
+	p.behind = append(p.behind, read)
+	p.mu.Unlock()
+	if err := p.kernel.events.Flush(); err != nil {
+		return
+	}
+	select {
+	case <-read:
+	case <-ctx.Done():
+	case <-p.read:
+	}
+}
+
+// wakeBehind wakes those that wait in ReadNow.
+func (p *Probe) wakeBehind() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, read := range p.behind {
+		close(read)
+	}
+	p.behind = nil
 }
 
 // End ends the calls under way with this error: the process has ended. The handler gets what there is to read still,
