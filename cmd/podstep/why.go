@@ -226,6 +226,7 @@ func (a *app) whyPod(ctx context.Context, from gather.From, namespace string, se
 	if s.Best() == nil && s.Story == nil {
 		return nil, noPod(name, s)
 	}
+	a.addVictims(ctx, f, r)
 	answer := &oneAnswer{Report: r}
 	if f.bundle != "" {
 		if err := a.writeBundle(ctx, f.bundle, from, s); err != nil {

@@ -23,6 +23,8 @@ type whyJSON struct {
 	Since    time.Time     `json:"since"`
 	Summary  string        `json:"summary"`
 	Findings []findingJSON `json:"findings"`
+	// Victims are the other pods that the culprit of the first finding keeps.
+	Victims []evidence.Name `json:"victims,omitempty"`
 	// Stack is the last stack that a breakpoint kept.
 	Stack *evidence.Stack `json:"stack,omitempty"`
 	// Log is there only with --logs.
@@ -63,7 +65,7 @@ type evidenceJSON struct {
 func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
 		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
-		Findings: []findingJSON{}, Stack: r.Stack, Unseen: r.Unseen,
+		Findings: []findingJSON{}, Victims: r.Victims, Stack: r.Stack, Unseen: r.Unseen,
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}

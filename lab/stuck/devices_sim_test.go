@@ -64,6 +64,10 @@ func TestStorage(t *testing.T) {
 			e.stop(storagePart)
 			with(volume)(e)
 		}},
+		{Cause: "volumes.driverAway", Culprit: driver, Make: func(e *Env) {
+			e.kill(storagePart)
+			with(volume)(e)
+		}},
 		{Cause: "terminating.unmountHangs", Name: "driver", Meanwhile: []string{"terminating.unmountWaits"}, Culprit: driver, Skip: []Way{API}, Make: func(e *Env) {
 			with(volume)(e)
 			e.Until("the pod runs", Running)

@@ -52,8 +52,25 @@ func (s *State) report(v *view) *causes.Report {
 	}
 	if c := &s.reports; c.report == nil || c.reportKey != key {
 		s.reports = reportCache{key, s.reportOf(s.pod, v)}
+		s.addVictims(s.reports.report, v)
 	}
 	return s.reports.report
+}
+
+// maxLookedAt bounds the pods among which the victims of a culprit are looked for.
+const maxLookedAt = 100
+
+// addVictims adds to the report on the selected pod the other stuck pods that its culprit keeps.
+func (s *State) addVictims(r *causes.Report, v *view) {
+	looked := 0
+	for i := 1; r.Culprit() != nil && i < s.h.Pods() && looked < maxLookedAt; i++ {
+		if state, _ := s.verdictOf(i, v); i == s.pod || state > life.Stuck {
+			continue
+		}
+		looked++
+		e := s.podAt(i).Entity
+		r.AddVictim(evidence.Name{Namespace: e.Namespace, Name: e.Name, UID: e.UID}, s.summaryOf(i, v).culprit)
+	}
 }
 
 // reportOf makes the report on a pod.
@@ -104,38 +121,44 @@ func (s *State) evidenceAt(i int, v *view) *evidence.Snapshot {
 	return &all
 }
 
-// titleKey is what the title of a pod's first cause was made for.
-type titleKey struct {
+// summaryKey is what the summary of a pod's report was made for.
+type summaryKey struct {
 	last, now int64
 	lang      words.Lang
 	from      *evidence.Snapshot
 }
 
-type titled struct {
-	titleKey
-	text string
+// summary is the part of a pod's report that is asked for of many pods.
+type summary struct {
+	summaryKey
+	title   string // of the first cause
+	culprit *causes.Culprit
 }
 
-// titlesEvery is how long a title is shown before it is made anew, and maxTitles how many are kept.
+// summariesEvery is how long a summary is used before it is made anew, and maxSummaries how many are kept.
 const (
-	titlesEvery = 2 * time.Second
-	maxTitles   = 500
+	summariesEvery = 2 * time.Second
+	maxSummaries   = 500
 )
 
-// causeTitle returns the title of the first cause of a pod, or where the pod is if no cause is more than possible. It is
-// made anew at each event of the pod, and otherwise now and then: the list asks for it in every frame.
-func (s *State) causeTitle(i int, v *view) string {
-	key := titleKey{v.pod(i).Last, v.now / int64(titlesEvery), s.lang, s.snapshotFor(i, v)}
-	if t, ok := s.titles[i]; ok && t.titleKey == key {
-		return t.text
+// summaryOf returns the summary of the report on a pod. It is made anew at each event of the pod, and otherwise now and
+// then: the list asks for it in every frame.
+func (s *State) summaryOf(i int, v *view) summary {
+	key := summaryKey{v.pod(i).Last, v.now / int64(summariesEvery), s.lang, s.snapshotFor(i, v)}
+	if known, ok := s.summaries[i]; ok && known.summaryKey == key {
+		return known
 	}
-	text := s.reportOf(i, v).Main().Title(s.lang)
-	if s.titles == nil || len(s.titles) >= maxTitles {
-		s.titles = map[int]titled{}
+	r := s.reportOf(i, v)
+	made := summary{key, r.Main().Title(s.lang), r.Culprit()}
+	if s.summaries == nil || len(s.summaries) >= maxSummaries {
+		s.summaries = map[int]summary{}
 	}
-	s.titles[i] = titled{key, text}
-	return text
+	s.summaries[i] = made
+	return made
 }
+
+// causeTitle returns the title of the first cause of a pod, or where the pod is if no cause is more than possible.
+func (s *State) causeTitle(i int, v *view) string { return s.summaryOf(i, v).title }
 
 // gatheredTitle returns the title of the first cause of a pod about which something was gathered; empty for others.
 func (s *State) gatheredTitle(i int, v *view) string {

@@ -44,7 +44,7 @@ type State struct {
 	gathered    gathered
 	unscheduled map[string]*causes.Report // pods without a node, by uid
 	reports     reportCache
-	titles      map[int]titled // of pods in trouble, by place
+	summaries   map[int]summary // of pods in trouble, by place
 
 	reader // the reader's place
 }

@@ -126,6 +126,9 @@ func (c *Case) found(id, subject string, args Args, sure Confidence, since time.
 			all[k] = v
 		}
 	}
+	if all["csiDriver"] == "" && all["subject"] != "" {
+		all["csiDriver"] = c.csiDriver(all["subject"], "")
+	}
 	if _, ok := all["took"]; !ok && !since.IsZero() {
 		all["took"] = words.Took(c.Now.Sub(since))
 	}

@@ -106,6 +106,41 @@ func (r *Report) nameCulprits() {
 	}
 }
 
+// Culprit returns the culprit of the first finding; nil: there is none.
+func (r *Report) Culprit() *Culprit {
+	if len(r.Findings) == 0 {
+		return nil
+	}
+	return r.Findings[0].Culprit
+}
+
+// AddVictim adds another pod, of which the culprit is known, to the victims if it has the same one.
+func (r *Report) AddVictim(pod evidence.Name, its *Culprit) {
+	mine := r.Culprit()
+	if mine != nil && its != nil && *mine == *its && pod.String() != r.Pod.String() {
+		r.Victims = append(r.Victims, pod)
+	}
+}
+
+// maxVictims bounds how many victims a sentence names.
+const maxVictims = 5
+
+// victims says which other pods wait for the culprit.
+func (r *Report) victims(l words.Lang) string {
+	var names []string
+	for _, n := range r.Victims[:min(len(r.Victims), maxVictims)] {
+		names = append(names, words.Clean(n.String()))
+	}
+	all := strings.Join(names, l.In(words.Text(", ", "、")))
+	switch more := len(r.Victims) - len(names); {
+	case more > 0:
+		return l.Inf(words.Text("%s and %d more wait for it too", "%s 等另外 %d 个 Pod 也在等它"), all, more)
+	case len(names) == 1:
+		return l.Inf(words.Text("%s waits for it too", "%s 也在等它"), all)
+	}
+	return l.Inf(words.Text("%s wait for it too", "%s 也在等它"), all)
+}
+
 // claimUser returns the one other pod that uses one of the pod's claims, as NAMESPACE/NAME; empty: there is none, or more.
 func (c *Case) claimUser() string {
 	return c.onlyNeighbour(func(n *evidence.Neighbour) bool { return len(n.Claims) > 0 })
@@ -195,16 +230,22 @@ func (c *Case) deviceDriver() string {
 const csiPlugin = "kubernetes.io/csi"
 
 // csiDriver returns the driver of a volume: the one that is in the name that the kubelet gives the volume, or that the pod's
-// specification names for it; empty: neither does.
+// specification or its PersistentVolume names for it; empty: none does.
 func (c *Case) csiDriver(volume, uniqueName string) string {
 	if driver, _, has := strings.Cut(strings.TrimPrefix(uniqueName, csiPlugin+"/"), "^"); has {
 		return driver
 	}
-	if c.Spec != nil {
-		for i := range c.Spec.Spec.Volumes {
-			if v := &c.Spec.Spec.Volumes[i]; v.Name == volume && v.CSI != nil {
-				return v.CSI.Driver
-			}
+	if c.Spec == nil {
+		return ""
+	}
+	for i := range c.Spec.Spec.Volumes {
+		if v := &c.Spec.Spec.Volumes[i]; v.Name == volume && v.CSI != nil {
+			return v.CSI.Driver
+		}
+	}
+	for _, k := range c.claimed() {
+		if k.pv != nil && k.pv.Spec.CSI != nil && (k.pv.Name == volume || k.volume == volume) {
+			return k.pv.Spec.CSI.Driver
 		}
 	}
 	return ""

@@ -38,6 +38,53 @@ func TestCulprit(t *testing.T) {
 	}
 }
 
+// TestVictims: other pods with the same culprit are victims, and the first finding says so.
+func TestVictims(t *testing.T) {
+	driver, other := &Culprit{Kind: "driver", Name: "csi.example.com"}, &Culprit{Kind: "driver", Name: "dra.example.com"}
+	r := &Report{Pod: evidence.Name{Namespace: "shop", Name: "web", UID: "u"}, Findings: []Finding{
+		{Cause: Named("volumes.driverSilent"), Culprit: driver}, {Cause: Named("volumes.waiting"), Culprit: driver},
+	}}
+	names := func() (texts []string) {
+		for i := range r.Findings {
+			for _, fact := range r.Facts(&r.Findings[i], words.English) {
+				if fact.Label == "others" {
+					texts = append(texts, fact.Text)
+				}
+			}
+		}
+		return texts
+	}
+	r.AddVictim(r.Pod, driver)
+	r.AddVictim(evidence.Name{Namespace: "shop", Name: "well"}, nil)
+	r.AddVictim(evidence.Name{Namespace: "shop", Name: "slow"}, other)
+	if got := names(); got != nil {
+		t.Errorf("without another victim it says %q", got)
+	}
+	for i := range maxVictims + 2 {
+		r.AddVictim(evidence.Name{Namespace: "shop", Name: string(rune('a' + i))}, &Culprit{Kind: driver.Kind, Name: driver.Name})
+		var want string
+		switch i {
+		case 0:
+			want = "shop/a waits for it too"
+		case 1:
+			want = "shop/a, shop/b wait for it too"
+		case maxVictims + 1:
+			want = "shop/a, shop/b, shop/c, shop/d, shop/e and 2 more wait for it too"
+		default:
+			continue
+		}
+		if got := names(); len(got) != 1 || got[0] != want {
+			t.Errorf("with %d victims it says %q, want %q", i+1, got, want)
+		}
+	}
+	// Without a culprit nobody is a victim.
+	none := &Report{Pod: r.Pod, Findings: []Finding{{Cause: Named("start.crashes")}}}
+	none.AddVictim(evidence.Name{Namespace: "shop", Name: "a"}, driver)
+	if none.Victims != nil {
+		t.Errorf("without a culprit the victims are %v", none.Victims)
+	}
+}
+
 // TestCulpritNames: a name without an argument, or of an unknown kind, is refused when the table is read.
 func TestCulpritNames(t *testing.T) {
 	for _, bad := range []CulpritName{{"pod", "shop/web"}, {"person", "{pod}"}, {}} {

@@ -25,6 +25,8 @@ type Report struct {
 	// Findings are the causes, the most specific first, and their consequences after them. Those of a pod that runs say
 	// what went wrong lately.
 	Findings []Finding
+	// Victims are the other pods that the culprit of the first finding keeps, as far as they were looked at.
+	Victims []evidence.Name
 	// Stack is the last stack that a breakpoint kept of the pod; nil: none did.
 	Stack  *evidence.Stack
 	Unseen []evidence.Unseen
@@ -265,6 +267,9 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	}
 	if f.Culprit != nil {
 		add(words.Text("culprit", "祸首"), Fact{Text: f.Culprit.In(l), Culprit: f.Culprit})
+	}
+	if len(r.Victims) > 0 && f == &r.Findings[0] {
+		add(words.Text("others", "其他"), Fact{Text: r.victims(l)})
 	}
 	add(words.Text("because of", "起因"), Fact{Text: r.titleOf(f.Of, l)})
 	for i := range f.Evidence {
