@@ -51,8 +51,9 @@ func (s *State) report(v *view) *causes.Report {
 		key.at = v.at
 	}
 	if c := &s.reports; c.report == nil || c.reportKey != key {
-		s.reports = reportCache{key, s.reportOf(s.pod, v)}
-		s.addVictims(s.reports.report, v)
+		made := *s.reportOf(s.pod, v) // which may be kept elsewhere
+		s.addVictims(&made, v)
+		s.reports = reportCache{key, &made}
 	}
 	return s.reports.report
 }

@@ -134,3 +134,35 @@ func TestCulprit(t *testing.T) {
 		t.Errorf("the item is %+v", items[i])
 	}
 }
+
+// TestVictims: with the culprit of the selected pod stand the other stuck pods that it keeps.
+func TestVictims(t *testing.T) {
+	s := New(&agentpb.InfoResponse{Node: "node-1"}, probes.MustLoad(), words.English)
+	now := time.Now()
+	s.Tick(now)
+	var reports []*causes.Report
+	for name, driver := range map[string]string{"a": "csi.example.com", "b": "csi.example.com", "c": "dra.example.com"} {
+		reports = append(reports, &causes.Report{
+			Pod: evidence.Name{Namespace: "shop", Name: name, UID: name}, State: life.Stuck, Since: now.Add(-time.Minute), Taken: now,
+			Findings: []causes.Finding{{
+				Cause: causes.Named("volumes.driverAway"), Culprit: &causes.Culprit{Kind: causes.CulpritDriver, Name: driver},
+			}},
+		})
+	}
+	s.SetUnscheduled(reports)
+	s.SetMain(screen.MainWhy)
+	names := map[string]string{"a": "shop/b waits for it too", "b": "shop/a waits for it too", "c": ""}
+	for _, name := range []string{"a", "b", "c", "a", "b"} {
+		want := names[name]
+		s.SelectPodOf(name)
+		var got []string
+		for _, item := range s.Screen(screen.Sizes{Pods: 20, Main: 20, Detail: 10, Width: 100}).Causes().Items {
+			if item.Label == "others" {
+				got = append(got, item.Text)
+			}
+		}
+		if want == "" && got != nil || want != "" && !slices.Equal(got, []string{want}) {
+			t.Errorf("with %s it says %q, want %q", name, got, want)
+		}
+	}
+}
