@@ -173,13 +173,13 @@ var stands = []stand{
 	{"plugin NodePrepareResources", "hang late", []string{"sandbox.devicesHang"}},
 	{"plugin NodeUnprepareResources", "hang late", []string{"terminating.draHangs"}},
 	{"plugin NodeStageVolume", "hang late", []string{"volumes.driverSilent"}},
-	{"plugin NodeStageVolume", "empty", []string{"volumes.setUp"}}, // the driver publishes no volume that it has not staged
+	{"plugin NodeStageVolume", "empty", []string{"volumes.driverRefuses"}}, // the driver publishes no volume that it has not staged
 	{"plugin NodePublishVolume", "hang late", []string{"volumes.driverSilent"}},
 	{"plugin NodeUnpublishVolume", "hang late", []string{"terminating.unmountHangs"}},
 	{"file *", "hang", []string{"volumes.operationHangs", "terminating.unmountHangs", "terminating.behindMount", "terminating.volumesLeft", "terminating.lookHangs", "source.lookHangs", "general.fileHangs"}}, // which file it is, nobody knows
 	{"file open *", "EIO EACCES", []string{"terminating.volumesLeft"}}, // the kubelet cannot see that they are gone
 	{"plugin NodeUnstageVolume", "hang late", []string{"volumes.leaving"}},
-	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.setUp"}}, // nor one that it was not asked to stage
+	{"plugin NodeGetCapabilities", "empty wrong", []string{"volumes.driverRefuses"}}, // nor one that it was not asked to stage
 	{"plugin NodeGetCapabilities", "hang late", []string{"volumes.driverSilent", "volumes.leaving", "terminating.unmountHangs"}},
 }
 
