@@ -215,7 +215,7 @@ const workerStarter = "k8s.io/kubernetes/pkg/kubelet.(*podWorkers).UpdatePod"
 // fills.
 const (
 	readEvery = 10 * time.Millisecond
-	idleEvery = 100 * time.Millisecond
+	idleEvery = 200 * time.Millisecond
 )
 
 func (p *Probe) every() time.Duration {
