@@ -4,7 +4,6 @@ package uprobe
 
 import (
 	"bytes"
-	_ "embed"
 	"errors"
 	"fmt"
 	"sync"
@@ -15,11 +14,8 @@ import (
 	"github.com/cilium/ebpf/rlimit"
 )
 
-//go:generate bpf/generate.sh ../steps.bpf.o
+//go:generate bpf/generate.sh ..
 //go:generate go -C ../.. run ./cmd/gen inside
-
-//go:embed steps.bpf.o
-var object []byte
 
 // kernel is the program in the kernel, with the data that it reads by and the places that it runs at.
 type kernel struct {

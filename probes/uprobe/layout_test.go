@@ -12,35 +12,41 @@ import (
 	"github.com/cilium/ebpf/btf"
 )
 
-// TestLayout: the structs that the program and this package share have the same form in both.
+// TestLayout: the structs that the program and this package share have the same form in both, on each architecture.
 func TestLayout(t *testing.T) {
-	spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(object))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for name, here := range map[string]any{
-		"record": record{}, "place": placeSpec{}, "read": readSpec{}, "wrap": wrapSpec{}, "layout": layoutSpec{},
-	} {
-		var there *btf.Struct
-		if err := spec.Types.TypeByName(name, &there); err != nil {
+	for _, name := range objectFiles {
+		spec, err := ebpf.LoadCollectionSpecFromReader(bytes.NewReader(contents(t, name)))
+		if err != nil {
 			t.Fatal(err)
 		}
-		typ := reflect.TypeOf(here)
-		if uintptr(there.Size) != typ.Size() {
-			t.Errorf("%s has %d bytes in the program, %d here", name, there.Size, typ.Size())
+		for name, here := range map[string]any{
+			"record": record{}, "place": placeSpec{}, "read": readSpec{}, "wrap": wrapSpec{}, "layout": layoutSpec{},
+		} {
+			checkLayout(t, spec, name, reflect.TypeOf(here))
 		}
-		offsets := map[string]uintptr{}
-		for _, m := range there.Members {
-			offsets[m.Name] = uintptr(m.Offset.Bytes())
+	}
+}
+
+func checkLayout(t *testing.T, spec *ebpf.CollectionSpec, name string, typ reflect.Type) {
+	t.Helper()
+	var there *btf.Struct
+	if err := spec.Types.TypeByName(name, &there); err != nil {
+		t.Fatal(err)
+	}
+	if uintptr(there.Size) != typ.Size() {
+		t.Errorf("%s has %d bytes in the program, %d here", name, there.Size, typ.Size())
+	}
+	offsets := map[string]uintptr{}
+	for _, m := range there.Members {
+		offsets[m.Name] = uintptr(m.Offset.Bytes())
+	}
+	for i := range typ.NumField() {
+		f := typ.Field(i)
+		if f.Name == "_" {
+			continue
 		}
-		for i := range typ.NumField() {
-			f := typ.Field(i)
-			if f.Name == "_" {
-				continue
-			}
-			if at, ok := offsets[strings.ToLower(f.Name)]; !ok || at != f.Offset {
-				t.Errorf("%s.%s is at %d, in the program at %d (%v)", name, f.Name, f.Offset, at, ok)
-			}
+		if at, ok := offsets[strings.ToLower(f.Name)]; !ok || at != f.Offset {
+			t.Errorf("%s.%s is at %d, in the program at %d (%v)", name, f.Name, f.Offset, at, ok)
 		}
 	}
 }

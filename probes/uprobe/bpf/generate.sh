@@ -1,7 +1,11 @@
 #!/bin/sh
-# Compiles the program to an object, for probes/uprobe to load: generate.sh OUT. It needs clang and llvm-strip.
+# Compiles the program to an object for each architecture, for probes/uprobe to load: generate.sh DIR. It needs clang and
+# llvm-strip.
 set -eu
 cd "$(dirname "$0")"
 
-clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -ffile-prefix-map="$PWD=." -c steps.bpf.c -o "$1"
-llvm-strip -g "$1" # what debuggers want; BTF stays
+for arch in amd64 arm64; do
+	out=$1/steps.$arch.bpf.o
+	clang -O2 -g -target bpf -mcpu=v3 -Wall -Werror -ffile-prefix-map="$PWD=." -I "$arch" -c steps.bpf.c -o "$out"
+	llvm-strip -g "$out" # what debuggers want; BTF stays
+done

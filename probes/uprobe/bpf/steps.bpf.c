@@ -2,7 +2,8 @@
 // the values that the place's reads name, and puts them into a ring buffer. Nothing here
 // waits. What cannot be read is left out; what finds no room is counted.
 //
-// It needs no types of the kernel but the registers of a process on amd64.
+// It needs no types of the kernel but the registers of a process, which are in amd64/registers.h and arm64/registers.h
+// with all else that differs by architecture.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -47,12 +48,12 @@ static u64 (*get_attach_cookie)(void *ctx) = (void *)174;
 #define RING (1 << 24)
 #define FULL (RING / 4)
 
-// pt_regs of amd64.
-struct pt_regs {
-	u64 r15, r14, r13, r12, bp, bx, r11, r10, r9, r8, ax, cx, dx, si, di, orig_ax, ip, cs, flags, sp, ss;
-};
+// word reads one word of the kubelet's memory.
+static always int word(u64 at, u64 *into) { return probe_read_user(into, 8, at); }
 
-enum { REGISTERS = 9, HOPS = 4, VALUES = 24, TEXT = 1536, LONGEST = 400, ELEMENTS = 128, LISTS = 5, PARTS = 4, WRAPS = 4, UID = 36, CALLERS = 8 };
+#include "registers.h"
+
+enum { HOPS = 4, VALUES = 24, TEXT = 1536, LONGEST = 400, ELEMENTS = 128, LISTS = 5, PARTS = 4, WRAPS = 4, UID = 36, CALLERS = 8 };
 
 // read is how one value is read; package memory has the forms.
 struct read {
@@ -217,9 +218,6 @@ static always void count(u32 what)
 		*n += 1;
 }
 
-// word reads one word of the kubelet's memory.
-static always int word(u64 at, u64 *into) { return probe_read_user(into, 8, at); }
-
 // text appends bytes of the kubelet's memory to the record's text as value i.
 static always void text(struct record *r, u32 i, u64 at, u64 length)
 {
@@ -377,13 +375,12 @@ __attribute__((noinline)) int value(struct record *r, u32 i, u32 number)
 // lead up the goroutine's stack; sp is the stack pointer at the function's first instruction.
 static always void callers(struct record *r, struct pt_regs *ctx, struct place *p, u64 sp)
 {
-	u64 frame[2] = {ctx->bp, 0}, at = sp;  // the frame pointer around, and the address to return to
+	u64 frame[2] = {frame_pointer(ctx), 0}, at = sp - POINTERS_BELOW;  // the frame pointer around, and the address to return to
 	for (u32 i = 0; i < CALLERS; i++)
 		r->callers[i] = 0;
 	if (p->flags & PLACE_EXIT)
 		return;
-	// A function that has put its caller's frame pointer on the stack has one of its own by now.
-	if (p->below >= 8 ? probe_read_user(frame, 16, sp - 8) : word(sp, &frame[1]))
+	if (caller(ctx, sp, p->below, frame))
 		return;
 	r->callers[0] = frame[1];
 	for (u32 i = 1; i < CALLERS; i++) {
@@ -402,7 +399,7 @@ static always void begin(struct record *r, struct pt_regs *ctx, struct place *p,
 	u32 zero = 0;
 	u64 sp = ctx->sp + p->below;
 	r->time = ktime_get_ns();
-	r->g = ctx->r14;
+	r->g = goroutine(ctx);
 	r->goid = r->parent = r->start = r->hi = 0;
 	r->place = number;
 	r->tid = (u32)get_current_pid_tgid();
@@ -422,15 +419,7 @@ static always void begin(struct record *r, struct pt_regs *ctx, struct place *p,
 	word(r->g + 8, &r->hi);
 	r->depth = r->hi - sp;
 	callers(r, ctx, p, sp);
-	r->regs[0] = ctx->ax;
-	r->regs[1] = ctx->bx;
-	r->regs[2] = ctx->cx;
-	r->regs[3] = ctx->di;
-	r->regs[4] = ctx->si;
-	r->regs[5] = ctx->r8;
-	r->regs[6] = ctx->r9;
-	r->regs[7] = ctx->r10;
-	r->regs[8] = ctx->r11;
+	arguments(r->regs, ctx);
 }
 
 // keep keeps the registers of an entry for the exit.
@@ -541,7 +530,7 @@ static always void started(struct pt_regs *ctx, u32 number)
 {
 	u32 zero = 0;
 	u8 yes = 1;
-	u64 g = ctx->ax, parent = 0, goid = 0;
+	u64 g = result(ctx), parent = 0, goid = 0;
 	struct layout *l = lookup(&layouts, &zero);
 	if (!l || word(g + l->parent, &parent) || word(g + l->goid, &goid) || !lookup(&busy, &parent))
 		return;
