@@ -155,6 +155,10 @@ func measuredOffset() (uint64, error) {
 	if !ok {
 		return 0, errors.New("podstep's own program has no such function")
 	}
-	entry, err := newImage(file, functions, text).entry(fn)
+	own, err := newImage(file, functions, text)
+	if err != nil {
+		return 0, err
+	}
+	entry, err := own.entry(fn)
 	return entry.offset, err
 }

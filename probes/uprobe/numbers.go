@@ -15,15 +15,16 @@ const maker = "runtime.newproc1"
 const numbersTaken = 16
 
 // numbersAt returns the address of the highest number of a goroutine that was taken, as the program was linked. It
-// finds it by the instructions of the runtime that take numbers:
+// finds it by the instructions of the runtime that take numbers, on amd64:
 //
 //	MOVL $16, R1; LEAQ at(RIP), R2; LOCK XADDQ R1, (R2)
 func (i *image) numbersAt() (at uint64, ok bool) {
+	text, is := i.code.(gocode.Text)
 	f, ok := i.functions.ByName(maker)
-	if !ok {
+	if !ok || !is {
 		return 0, false
 	}
-	code, err := i.code.Function(f)
+	code, err := text.Function(f)
 	if err != nil {
 		return 0, false
 	}

@@ -29,7 +29,11 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at, ok := newImage(file, table, text).numbersAt()
+	own, err := newImage(file, table, text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, ok := own.numbersAt()
 	if !ok {
 		t.Fatalf("%s takes no numbers in a way that is known, of %s", maker, runtime.Version())
 	}

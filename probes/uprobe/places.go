@@ -9,7 +9,6 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // place is an instruction at which the program in the kernel runs.
@@ -59,16 +58,16 @@ func (i *image) exits(fn *pclntab.Func) (all []place, err error) {
 	return all, nil
 }
 
-func (i *image) place(fn *pclntab.Func, at gocode.Inst) (place, error) {
-	below, known := fn.Delta(at.PC)
-	offset, ok := i.offset(at.PC)
+func (i *image) place(fn *pclntab.Func, at uint64) (place, error) {
+	below, known := fn.Delta(at)
+	offset, ok := i.offset(at)
 	if !known || !ok {
-		return place{}, fmt.Errorf("%#x in %s is not known to the table of functions, or not in the file", at.PC, fn.Name)
+		return place{}, fmt.Errorf("%#x in %s is not known to the table of functions, or not in the file", at, fn.Name)
 	}
-	out := place{at: at.PC, offset: offset, below: below}
+	out := place{at: at, offset: offset, below: below}
 	if wide, ok := i.code.Wide(fn, at); ok {
-		out.wide = wide.PC
-		out.wideBelow, _ = fn.Delta(wide.PC)
+		out.wide = wide
+		out.wideBelow, _ = fn.Delta(wide)
 	}
 	return out, nil
 }

@@ -18,19 +18,23 @@ import (
 // image is a Go program's file: its functions, and the offsets in the file of the code that is loaded.
 type image struct {
 	functions *pclntab.Table
-	code      gocode.Text
+	code      gocode.Code
 	header    elf.FileHeader
 	segments  []elf.ProgHeader // the executable ones
 }
 
-func newImage(file *elf.File, functions *pclntab.Table, text pclntab.Section) *image {
-	i := &image{functions: functions, code: gocode.Text(text), header: file.FileHeader}
+func newImage(file *elf.File, functions *pclntab.Table, text pclntab.Section) (*image, error) {
+	code, err := gocode.Of(file.Machine, text)
+	if err != nil {
+		return nil, err
+	}
+	i := &image{functions: functions, code: code, header: file.FileHeader}
 	for _, s := range file.Progs {
 		if s.Type == elf.PT_LOAD && s.Flags&elf.PF_X != 0 {
 			i.segments = append(i.segments, s.ProgHeader)
 		}
 	}
-	return i
+	return i, nil
 }
 
 // program is a kubelet's program on disk. Its file is mapped, and has 80 MiB: nothing of it is kept when the plan is
@@ -67,8 +71,12 @@ func newProgram(data []byte) (*program, error) {
 	if err != nil {
 		return nil, err
 	}
+	image, err := newImage(file, b.Functions, b.Text)
+	if err != nil {
+		return nil, err
+	}
 	types := sync.OnceValue(func() *gotypes.Types { return gotypes.Read(b.Functions.Types()) })
-	return &program{Binary: b, image: newImage(file, b.Functions, b.Text), types: types}, nil
+	return &program{Binary: b, image: image, types: types}, nil
 }
 
 // offset returns where in the file an address is. ok is false if the address is not in the code.

@@ -26,20 +26,24 @@ func TestMain(m *testing.M) {
 
 // The program of testdata/toy, stripped, built once in each way.
 var (
-	buildToy = sync.OnceValues(func() (string, error) { return buildToyAs("exe") })
-	buildPIE = sync.OnceValues(func() (string, error) { return buildToyAs("pie") })
+	buildToy = sync.OnceValues(func() (string, error) { return buildToyAs("exe", runtime.GOARCH) })
+	buildPIE = sync.OnceValues(func() (string, error) { return buildToyAs("pie", runtime.GOARCH) })
+	buildFor = map[string]func() (string, error){
+		"amd64": sync.OnceValues(func() (string, error) { return buildToyAs("exe", "amd64") }),
+		"arm64": sync.OnceValues(func() (string, error) { return buildToyAs("exe", "arm64") }),
+	}
 )
 
-func buildToyAs(mode string) (path string, err error) {
+func buildToyAs(mode, arch string) (path string, err error) {
 	if toyDir == "" {
 		if toyDir, err = os.MkdirTemp("", "podstep-toy"); err != nil {
 			return "", err
 		}
 	}
-	path = filepath.Join(toyDir, "kubelet-"+mode)
+	path = filepath.Join(toyDir, "kubelet-"+mode+"-"+arch)
 	cmd := exec.Command("go", "build", "-buildvcs=false", "-buildmode="+mode, "-ldflags=-s -w", "-o", path, "./cmd/kubelet")
 	cmd.Dir = "testdata/toy"
-	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOARCH=amd64")
+	cmd.Env = append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOARCH="+arch)
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return "", &toyError{err, string(text)}
 	}
@@ -59,6 +63,12 @@ func toy(t testing.TB) *program {
 	return toyOf(t, buildToy)
 }
 
+// toyFor returns the toy's program for an architecture, which need not be this machine's.
+func toyFor(t testing.TB, arch string) *program {
+	t.Helper()
+	return toyOf(t, buildFor[arch])
+}
+
 func toyOf(t testing.TB, build func() (string, error)) *program {
 	t.Helper()
 	path, err := build()
@@ -74,7 +84,7 @@ func openToy(t testing.TB, path string) *program {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.GoVersion != runtime.Version() || p.Arch != "amd64" || !p.Stripped {
+	if p.GoVersion != runtime.Version() || p.Arch != p.code.Arch() || !p.Stripped {
 		t.Fatalf("the toy is of %s for %s, stripped %v", p.GoVersion, p.Arch, p.Stripped)
 	}
 	return p

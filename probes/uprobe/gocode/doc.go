@@ -1,4 +1,4 @@
-// Package gocode decodes the functions of a Go program on amd64: their instructions, and the places at which they are
-// entered and return. It finds these places by the table of package pclntab, which has the size of the function's
-// frame at each instruction.
+// Package gocode finds the places at which the functions of a Go program are entered and return. It finds them by the
+// table of package pclntab, which has the size of the function's frame at each instruction. It also decodes functions on
+// amd64, for those who hold goroutines in them.
 package gocode

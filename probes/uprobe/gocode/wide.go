@@ -6,34 +6,35 @@ import (
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
-// Wide returns an instruction of several bytes for one that Entry or Exits found: the instruction itself, or one next
-// to it at which arguments and results are the same. ok is false if there is none.
+// Wide returns an instruction of several bytes.
 //
 // A debugger's breakpoint is one byte, and a processor that it has stopped is one byte behind its address. If the
 // instruction has one byte, the processor is there too after it has run the instruction. So if the debugger then
 // stops the program for another reason, it may take this stop for the breakpoint and run the instruction again, which
 // takes one word too many off the stack. Delve does.
-func (t Text) Wide(f *pclntab.Func, i Inst) (wide Inst, ok bool) {
+func (t Text) Wide(f *pclntab.Func, pc uint64) (wide uint64, ok bool) {
+	i, err := t.Decode(pc)
 	switch {
+	case err != nil:
 	case i.Len > 1:
-		return i, true
+		return pc, true
 	case i.Op == x86asm.PUSH: // of the frame pointer; the next instruction makes it point to the frame
 		next, err := t.Decode(i.Next())
-		return next, err == nil && next.Len > 1 && next.Op == x86asm.MOV && next.Args[0] == x86asm.RBP
+		return next.PC, err == nil && next.Len > 1 && next.Op == x86asm.MOV && next.Args[0] == x86asm.RBP
 	case i.Op == x86asm.POP: // the instruction before it frees the frame
 		for _, length := range []uint64{4, 7} {
-			free, err := t.Decode(i.PC - length)
+			free, err := t.Decode(pc - length)
 			if err != nil || uint64(free.Len) != length {
 				continue
 			}
 			n, frees := free.Frees()
 			at, known := f.Delta(free.PC)
 			if frees && known && at == n+8 {
-				return free, true
+				return free.PC, true
 			}
 		}
 	}
-	return Inst{}, false
+	return 0, false
 }
 
 // Frees returns by how much the instruction raises the stack pointer.

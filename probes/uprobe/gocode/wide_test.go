@@ -2,6 +2,7 @@ package gocode_test
 
 import (
 	"debug/elf"
+	"errors"
 	"os"
 	"runtime"
 	"testing"
@@ -45,11 +46,16 @@ func TestWide(t *testing.T) {
 				continue
 			}
 			found++
-			if wide.Len < 2 {
-				t.Fatalf("%s: the instruction at %#x has one byte", f.Name, wide.PC)
+			i, err := gocode.Text(text).Decode(at)
+			w, err2 := gocode.Text(text).Decode(wide)
+			if err := errors.Join(err, err2); err != nil {
+				t.Fatal(err)
 			}
-			if wide.PC != at.PC && wide.Next() != at.PC && at.Next() != wide.PC {
-				t.Fatalf("%s: %#x is not next to %#x", f.Name, wide.PC, at.PC)
+			if w.Len < 2 {
+				t.Fatalf("%s: the instruction at %#x has one byte", f.Name, wide)
+			}
+			if wide != at && w.Next() != at && i.Next() != wide {
+				t.Fatalf("%s: %#x is not next to %#x", f.Name, wide, at)
 			}
 		}
 	}

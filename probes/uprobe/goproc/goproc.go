@@ -1,4 +1,4 @@
-// Package goproc knows what the file of a Go program on amd64 does not have: where in a process the program was
+// Package goproc knows what the file of a Go program does not have: where in a process the program was
 // loaded, and where Go's runtime keeps a goroutine's data.
 package goproc
 
@@ -17,7 +17,8 @@ import (
 // call; behind it is the address in the program.
 type Layout struct{ Number, Parent, Start, Syscall uint32 }
 
-// layouts are by Go's minor version. They follow src/runtime/runtime2.go, as the compiler lays it out for amd64.
+// layouts are by Go's minor version. They follow src/runtime/runtime2.go, as the compiler lays it out for amd64 and
+// arm64 alike.
 var layouts = map[int]Layout{
 	21: {Number: 152, Parent: 272, Start: 296, Syscall: 112},
 	22: {Number: 152, Parent: 272, Start: 296, Syscall: 112},

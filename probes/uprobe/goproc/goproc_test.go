@@ -1,8 +1,11 @@
 package goproc
 
 import (
+	"debug/dwarf"
 	"debug/elf"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"reflect"
 	"runtime"
 	"testing"
@@ -44,6 +47,63 @@ func TestBias(t *testing.T) {
 		other.Entry++
 		if _, err := Bias(os.Getpid(), &other); err == nil {
 			t.Error("a program that is not loaded where it was linked to be is taken")
+		}
+	}
+}
+
+// TestLayoutOf: the compiler at hand lays out a goroutine's data on both architectures as it is known here.
+func TestLayoutOf(t *testing.T) {
+	n, _ := Minor(runtime.Version())
+	want, ok := LayoutOf(n)
+	if !ok {
+		t.Skipf("the layout of %s is not known", runtime.Version())
+	}
+	for _, arch := range []string{"amd64", "arm64"} {
+		g := typeG(t, arch)
+		got := map[string]uint32{}
+		for _, m := range g.Field {
+			got[m.Name] = uint32(m.ByteOffset)
+		}
+		if is := (Layout{got["goid"], got["parentGoid"], got["startpc"], got["syscallsp"]}); is != want || got["syscallpc"] != want.Syscall+8 {
+			t.Errorf("on %s it is %+v, and want %+v", arch, is, want)
+		}
+	}
+}
+
+// typeG returns the type of a goroutine's data in a program for an architecture.
+func typeG(t *testing.T, arch string) *dwarf.StructType {
+	t.Helper()
+	dir := t.TempDir()
+	for name, text := range map[string]string{"go.mod": "module empty\n\ngo 1.22\n", "main.go": "package main\n\nfunc main() {}\n"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmd := exec.Command("go", "build", "-o", "empty", ".")
+	cmd.Dir, cmd.Env = dir, append(os.Environ(), "GOWORK=off", "GOFLAGS=", "CGO_ENABLED=0", "GOOS=linux", "GOARCH="+arch)
+	if text, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, text)
+	}
+	f, err := elf.Open(filepath.Join(dir, "empty"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	data, err := f.DWARF()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for r := data.Reader(); ; {
+		e, err := r.Next()
+		if err != nil || e == nil {
+			t.Fatalf("the program for %s has no runtime.g: %v", arch, err)
+		}
+		if e.Tag == dwarf.TagStructType && e.Val(dwarf.AttrName) == "runtime.g" {
+			typ, err := data.Type(e.Offset)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return typ.(*dwarf.StructType)
 		}
 	}
 }

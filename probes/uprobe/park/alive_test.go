@@ -55,8 +55,8 @@ func facts(t *testing.T, p *Program, f *pclntab.Func) (saved vectors, begins x86
 		return 0, 0
 	}
 	var since vectors
-	for _, i := range code {
-		if i.PC == entry.Next() {
+	for n, i := range code {
+		if n > 0 && code[n-1].PC == entry {
 			begins = i.Op
 		}
 		switch {

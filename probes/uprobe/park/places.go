@@ -22,7 +22,7 @@ func (p *Program) entry(f *pclntab.Func) (Place, *RefusedError) {
 	if isRuntime(f.Name) {
 		return Place{}, refuse(InRuntime, "%s belongs to Go's runtime", f.Name)
 	}
-	i, err := p.text.Entry(f)
+	at, err := p.text.Entry(f)
 	if err != nil {
 		return Place{}, refuse(UnsafePoint, "podstep cannot find where %s is entered: %v", f.Name, err)
 	}
@@ -31,7 +31,9 @@ func (p *Program) entry(f *pclntab.Func) (Place, *RefusedError) {
 		return Place{}, refuse(NoFunction, "%v", err)
 	}
 	life := newLife(p, f, code)
-	if _, known := life.at[i.Next()]; !known {
+	n, known := life.at[at]
+	i := code[n]
+	if _, goesOn := life.at[i.Next()]; !known || !goesOn {
 		return Place{}, refuse(UnsafePoint, "%s does not begin as functions do", f.Name)
 	}
 	switch read, passed := life.takesFloats(i.Next()); {
@@ -44,7 +46,7 @@ func (p *Program) entry(f *pclntab.Func) (Place, *RefusedError) {
 	case passed:
 		return Place{}, refuse(Floats, "%s may have floating-point numbers for arguments", f.Name)
 	}
-	return p.place(f, inst{i})
+	return p.place(f, i)
 }
 
 // Exits returns the places at which a function is about to return, with its results in registers. Behind each place
@@ -66,14 +68,19 @@ func (p *Program) exits(f *pclntab.Func) (out []Place, why *RefusedError) {
 	if err != nil {
 		return nil, refuse(NoFunction, "%v", err)
 	}
-	for _, i := range all {
-		place, why := p.place(f, inst{i})
+	life := newLife(p, f, code)
+	for _, at := range all {
+		n, known := life.at[at]
+		if !known {
+			return nil, refuse(NotStraight, "%s does not return as functions do", f.Name)
+		}
+		place, why := p.place(f, code[n])
 		if why != nil {
 			return nil, why
 		}
 		out = append(out, place)
 	}
-	if newLife(p, f, code).returnsFloat(0) {
+	if life.returnsFloat(0) {
 		return nil, refuse(Floats, "%s returns a floating-point number", f.Name)
 	}
 	return out, nil
