@@ -66,7 +66,7 @@ func writeMinor(w io.Writer, old, now *minorKubelet) {
 			went = append(went, code(s.Name)+" "+shortSymbol(before))
 		case is && functionOf(s) != functionOf(before):
 			renamed = append(renamed, fmt.Sprintf("%s %s, now %s", code(s.Name), shortSymbol(before), shortSymbol(s)))
-		case is && a.Arguments != b.Arguments:
+		case is && a.AMD64 != b.AMD64:
 			reshaped = append(reshaped, code(s.Name))
 		}
 		if is && was && old.locks[before.Symbol] != now.locks[s.Symbol] {

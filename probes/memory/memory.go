@@ -139,6 +139,14 @@ type Form struct {
 	Hops []Hop
 }
 
+// Place returns where From is on an architecture, as Go names it.
+func (f *Form) Place(arch string) Place {
+	if arch == "arm64" {
+		return f.ARM64
+	}
+	return f.AMD64
+}
+
 // Place is where an argument or result begins, by Go's ABIInternal.
 type Place struct {
 	// In is what At counts.

@@ -36,7 +36,7 @@ func find(s *probes.Step, p *program, table *memory.Table) ([]probes.Code, probe
 func (p *program) fitting(all []probes.Code, s *probes.Step, table *memory.Table) (fit []probes.Code) {
 	want, known := table.Shape(s.Name)
 	for _, f := range all {
-		if fn, err := p.function(f); err == nil && (!known || fn.Arguments() == want.Arguments) {
+		if fn, err := p.function(f); err == nil && (!known || fn.Arguments() == want.Arguments(p.code.Arch())) {
 			fit = append(fit, f)
 		}
 	}

@@ -134,7 +134,7 @@ func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probe
 		return why
 	}
 	st := &step{Step: s}
-	r := reader{table: table, step: st}
+	r := reader{table: table, step: st, arch: prog.code.Arch()}
 	st.enter, st.exit = r.enter(), r.exit()
 	if max(len(st.enter.reads), len(st.exit.reads)) > maxValues {
 		return reasons.NotKnown.With("error", "it has too many values")

@@ -83,25 +83,29 @@ func TestNearHoldsNothing(t *testing.T) {
 // TestSpecs: a form becomes the readSpec by which the program in the kernel reads it.
 func TestSpecs(t *testing.T) {
 	for _, x := range []struct {
-		name string
-		form *memory.Form
-		exit bool
-		want readSpec
-		ok   bool
+		name, arch string
+		form       *memory.Form
+		exit       bool
+		want       readSpec
+		ok         bool
 	}{
-		{"none", nil, false, readSpec{}, false},
-		{"argument", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Register, At: 3}}, false, readSpec{In: inRegister, At: 3}, true},
-		{"argument at the exit", &memory.Form{Kind: memory.Int64, AMD64: memory.Place{In: memory.Register, At: 3}}, true, readSpec{In: inEntry, At: 3}, true},
-		{"result", &memory.Form{Kind: memory.Interface, AMD64: memory.Place{In: memory.Result, At: 1}}, true, readSpec{In: inRegister, At: 1, Kind: kindError}, true},
-		{"stack", &memory.Form{Kind: memory.Time, AMD64: memory.Place{In: memory.Stack, At: 24}}, false, readSpec{In: inStack, At: 24, Kind: kindTime}, true},
+		{"none", "amd64", nil, false, readSpec{}, false},
+		{"argument", "amd64", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Register, At: 3}}, false, readSpec{In: inRegister, At: 3}, true},
+		{"argument at the exit", "amd64", &memory.Form{Kind: memory.Int64, AMD64: memory.Place{In: memory.Register, At: 3}}, true, readSpec{In: inEntry, At: 3}, true},
+		{"result", "amd64", &memory.Form{Kind: memory.Interface, AMD64: memory.Place{In: memory.Result, At: 1}}, true, readSpec{In: inRegister, At: 1, Kind: kindError}, true},
+		{"stack", "amd64", &memory.Form{Kind: memory.Time, AMD64: memory.Place{In: memory.Stack, At: 24}}, false, readSpec{In: inStack, At: 24, Kind: kindTime}, true},
 		{
-			"member", &memory.Form{Kind: memory.String, Zero: true, AMD64: memory.Place{In: memory.Element}, Hops: []memory.Hop{{Offset: 96}, {Offset: -8}}}, false,
+			"in a register on arm64 alone", "arm64", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Stack, At: 24}, ARM64: memory.Place{In: memory.Register, At: 12}}, false,
+			readSpec{In: inRegister, At: 12}, true,
+		},
+		{
+			"member", "amd64", &memory.Form{Kind: memory.String, Zero: true, AMD64: memory.Place{In: memory.Element}, Hops: []memory.Hop{{Offset: 96}, {Offset: -8}}}, false,
 			readSpec{In: inElement, Kind: kindString, Hops: 2, Zero: 1, Hop: [maxHops]int32{96, -8}}, true,
 		},
-		{"far", &memory.Form{Kind: memory.String, Hops: make([]memory.Hop, maxHops+1)}, false, readSpec{}, false},
+		{"far", "amd64", &memory.Form{Kind: memory.String, Hops: make([]memory.Hop, maxHops+1)}, false, readSpec{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			got, ok := specOf(x.form, x.exit)
+			got, ok := specOf(x.form, x.arch, x.exit)
 			if ok != x.ok || ok && got != x.want {
 				t.Errorf("it is read by %+v (%v), want %+v (%v)", got, ok, x.want, x.ok)
 			}
@@ -134,8 +138,10 @@ func TestTables(t *testing.T) {
 			if v.Form == nil {
 				return
 			}
-			if _, ok := specOf(v.Form, side == memory.Exit || side == memory.Error); !ok {
-				t.Errorf("%s: %s %s %s takes more than %d hops", version, step, side, name, maxHops)
+			for arch := range memory.Registers {
+				if _, ok := specOf(v.Form, arch, side == memory.Exit || side == memory.Error); !ok {
+					t.Errorf("%s: %s %s %s takes more than %d hops", version, step, side, name, maxHops)
+				}
 			}
 		})
 	}

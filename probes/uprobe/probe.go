@@ -63,9 +63,6 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 		return nil, err
 	}
 	defer program.close()
-	if program.Arch != "amd64" {
-		return nil, fmt.Errorf("the kubelet is of %s, and only amd64 is known here", program.Arch)
-	}
 	if version == "" {
 		version = program.KubernetesVersion
 	}

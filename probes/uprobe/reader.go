@@ -22,6 +22,7 @@ type side struct {
 	elements []readSpec
 	element  []source // the parts of a pod that is in a list
 	stride   int
+	arch     string
 	entry    bool // something is read through the registers of the entry
 }
 
@@ -36,10 +37,11 @@ type source struct {
 type reader struct {
 	table *memory.Table
 	step  *step
+	arch  string // of the program, as Go names it
 }
 
 func (r *reader) enter() *side {
-	s := &side{}
+	s := &side{arch: r.arch}
 	if !r.step.Pod.Exit {
 		r.pods(s)
 	}
@@ -50,7 +52,7 @@ func (r *reader) enter() *side {
 }
 
 func (r *reader) exit() *side {
-	s := &side{}
+	s := &side{arch: r.arch}
 	if r.step.Pod.Exit {
 		r.pods(s)
 	}
@@ -108,7 +110,7 @@ func (r *reader) lists(s *side, name string) {
 	}
 	for _, part := range []string{memory.UID, memory.Namespace, memory.Name, memory.Version} {
 		v, _ := r.table.Value(r.step.Name, memory.Pod, part)
-		spec, ok := specOf(v.Form, false)
+		spec, ok := specOf(v.Form, r.arch, false)
 		if !ok {
 			return
 		}
@@ -155,7 +157,7 @@ func (r *reader) quiet(s *side) {
 
 // addRead plans the read of a value of a form, in the next slot. An error and a list take two slots.
 func (s *side) addRead(name string, f *memory.Form, exit bool) source {
-	spec, ok := specOf(f, exit)
+	spec, ok := specOf(f, s.arch, exit)
 	if !ok {
 		return source{name, f, -1}
 	}
@@ -170,13 +172,14 @@ func (s *side) addRead(name string, f *memory.Form, exit bool) source {
 	return x
 }
 
-// specOf returns how the program reads a value of a form. ok is false if it cannot.
-func specOf(f *memory.Form, exit bool) (r readSpec, ok bool) {
+// specOf returns how the program reads a value of a form on an architecture. ok is false if it cannot.
+func specOf(f *memory.Form, arch string, exit bool) (r readSpec, ok bool) {
 	if f == nil || len(f.Hops) > maxHops {
 		return r, false
 	}
-	r.At, r.Hops = int32(f.AMD64.At), uint8(len(f.Hops))
-	switch f.AMD64.In {
+	from := f.Place(arch)
+	r.At, r.Hops = int32(from.At), uint8(len(f.Hops))
+	switch from.In {
 	case memory.Stack:
 		r.In = inStack
 	case memory.Element:

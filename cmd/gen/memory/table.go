@@ -130,7 +130,8 @@ func (g *generator) step(step *probes.Step) error {
 	g.err(step, exit)
 	g.quiet(step, exit)
 	g.symbol(step, fn)
-	shape := memory.Shape{Line: g.fset.Position(fn.typ.Pos()).Line, Arguments: int(amd64.frame(g.sizes, enter.params, enter.results))}
+	size := func(a arch) int { return int(a.frame(g.sizes, enter.params, enter.results)) }
+	shape := memory.Shape{Line: g.fset.Position(fn.typ.Pos()).Line, AMD64: size(amd64), ARM64: size(arm64)}
 	g.line(step, memory.Symbol, memory.Function, memory.Value{Words: shape.String()})
 	return nil
 }
