@@ -23,6 +23,9 @@ import (
 var Delve = Kind{Name: delve.Name, Abilities: delveAbilities, New: newDebugged, OnRequest: true}
 
 func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
+	if delve.Unsupported != nil {
+		return uprobe.NoAbilities(delve.Unsupported).As(delve.Name)
+	}
 	can := abilitiesInside(c, t, noHoldsByDelve(t)).As(delve.Name)
 	p, err := t.looksInside()
 	if err != nil {
@@ -67,6 +70,9 @@ func newDebugged(t *Target) (Probe, error) {
 }
 
 func makeDebugged(t *Target) (processProbe, error) {
+	if delve.Unsupported != nil {
+		return nil, delve.Unsupported
+	}
 	p, err := makeInside(t)
 	if err != nil {
 		return nil, err

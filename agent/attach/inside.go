@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/podstep/podstep/agent"
@@ -22,6 +23,9 @@ func insideAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 
 // noHoldsByKernel returns why no pod can be held through the program in the kernel; none if pods can.
 func noHoldsByKernel(t *Target) probes.Reason {
+	if why := uprobe.NoHoldOn(runtime.GOARCH); !why.IsZero() {
+		return why
+	}
 	if uprobe.OwnPIDs("/") {
 		return reasons.OwnPIDs.Reason()
 	}

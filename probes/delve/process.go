@@ -24,6 +24,9 @@ import (
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
+// Unsupported is why Delve shows nothing on this architecture; nil: it does.
+var Unsupported error
+
 const (
 	// score is the debugger process's oom_score_adj. With it, the kernel ends the process after all others.
 	score = -999

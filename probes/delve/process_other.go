@@ -6,11 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 )
+
+// Unsupported is why Delve shows nothing on this architecture.
+var Unsupported = errors.New("through Delve podstep reads the registers of amd64 only, and this machine is " + runtime.GOARCH)
 
 // Main is the main function of the debugger process. It returns the exit code.
 func Main() int {
-	fmt.Fprintln(os.Stderr, "podstep debugger process: it reads the kubelet's values by tables that there are for amd64 only")
+	fmt.Fprintln(os.Stderr, "podstep debugger process:", Unsupported)
 	return 2
 }
 

@@ -18,18 +18,26 @@ type Holds struct {
 	Except map[string]probes.Reason
 }
 
+// NoHoldOn returns why no pod can be held inside a kubelet of an architecture, as Go names it; none if pods can.
+func NoHoldOn(arch string) (why probes.Reason) {
+	if arch != "amd64" {
+		why = reasons.HoldsOnAMD64.With("arch", arch)
+	}
+	return why
+}
+
 // decide fills in whether a pod can be held at a step.
 func (h *Holds) decide(s *probes.Step, can *probes.Ability) {
 	if why, ok := h.Except[s.Stage]; ok {
 		can.NoHold = why
 		return
 	}
-	if !h.Allowed {
-		can.NoHold = reasons.NotAllowed.Reason()
-		return
-	}
 	if !h.Cannot.IsZero() {
 		can.NoHold = h.Cannot
+		return
+	}
+	if !h.Allowed {
+		can.NoHold = reasons.NotAllowed.Reason()
 		return
 	}
 	may := func(r probes.HoldRule) bool {

@@ -39,8 +39,8 @@ const (
 // Lacks returns what is in the way of the probe on a machine.
 func (m *Machine) Lacks() (all []Lack) {
 	instead := words.Text("podstep attach --probe cri,api,kubelet sees the calls to the runtime and what is reported; podstep-kubelet sees every step", "podstep attach --probe cri,api,kubelet 能看到对运行时的调用和报告；podstep-kubelet 能看到每一步")
-	if m.Arch != "amd64" {
-		all = append(all, Lack{words.With(words.Text("this machine is %s, and the probe reads the registers of amd64 only", "本机是 %s，而这个探针只会读 amd64 的寄存器"), m.Arch), instead})
+	if m.Arch != "amd64" && m.Arch != "arm64" {
+		all = append(all, Lack{words.With(words.Text("this machine is %s, and the probe reads the registers of amd64 and arm64 only", "本机是 %s，而这个探针只会读 amd64 和 arm64 的寄存器"), m.Arch), instead})
 	}
 	if m.Kernel != nil {
 		if err := m.Kernel.Program; err != nil && len(m.missing()) == 0 {
@@ -86,8 +86,12 @@ func (m *Machine) Remarks() (all []probes.Text) {
 	if k := m.Kernel; k != nil && k.Program == nil && k.OneLink != nil {
 		all = append(all, words.With(words.Text("one link for all places of a process does not work with this kernel, so %s", "一个链接用于进程的所有位置在这个内核上不可行，所以%s"), withoutOneLink))
 	}
-	if m.OwnPIDs {
-		all = append(all, words.With(words.Text("no pod can be held inside the kubelet: %s", "不能在 kubelet 内部停住 Pod：%s"), reasons.OwnPIDs.Reason().Text()))
+	noHold := NoHoldOn(m.Arch)
+	if noHold.IsZero() && m.OwnPIDs {
+		noHold = reasons.OwnPIDs.Reason()
+	}
+	if !noHold.IsZero() {
+		all = append(all, words.With(words.Text("no pod can be held inside the kubelet: %s", "不能在 kubelet 内部停住 Pod：%s"), noHold.Text()))
 	}
 	if m.Lockdown == "confidentiality" {
 		all = append(all, lockedDown)

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/delve"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -213,6 +214,9 @@ func (m *host) kernel() (major, minor int, known bool) {
 var readLog = words.Text("podstep replay FILE shows the story of a log; pass the log to it as a file", "podstep replay FILE 能由日志还原过程；请把日志作为文件交给它")
 
 func (m *host) delveProbe() Check {
+	if err := delve.Unsupported; err != nil {
+		return warn("delve", words.With(words.Text("not possible: %s", "不可行：%s"), err.Error()), words.Text("podstep attach goes on with its other probes", "podstep attach 会继续用其他探针"))
+	}
 	if in := append(m.lacks(unix.CAP_SYS_PTRACE), m.yama()...); len(in) > 0 {
 		return warn("delve", notNow(in), in[0].todo)
 	}
