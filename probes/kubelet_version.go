@@ -16,9 +16,10 @@ func setting(build *buildinfo.BuildInfo, key string) string {
 }
 
 var (
-	release   = regexp.MustCompile(`^v1\.\d+\.\d+`)
-	stamp     = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
-	inlineNUL = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
+	release     = regexp.MustCompile(`^v1\.\d+\.\d+`)
+	stamp       = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
+	betweenNULs = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
+	beforeNUL   = regexp.MustCompile(`(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
 )
 
 // kubernetesVersion returns the version from the surest source that has it: the stamp that kubelet --version
@@ -49,7 +50,8 @@ func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
 }
 
 // stampedVersion looks for the string that -X version.gitVersion= leaves. The linker ends such a string with a NUL,
-// which Go's own strings lack. The version counts only if all such strings are the same.
+// which Go's own strings lack. What is before the string may end with a NUL, or not: it did in kubelets for amd64, and
+// did not in one for arm64.
 func stampedVersion(file *elf.File) string {
 	section := file.Section(".rodata")
 	if section == nil {
@@ -59,8 +61,15 @@ func stampedVersion(file *elf.File) string {
 	if err != nil {
 		return ""
 	}
-	found := ""
-	for _, m := range inlineNUL.FindAllSubmatch(data, -1) {
+	if v := onlyVersion(data, betweenNULs); v != "" {
+		return v
+	}
+	return onlyVersion(data, beforeNUL)
+}
+
+// onlyVersion returns the version that has a form in the data, if there is one and no other.
+func onlyVersion(data []byte, form *regexp.Regexp) (found string) {
+	for _, m := range form.FindAllSubmatch(data, -1) {
 		v := string(m[1])
 		if found != "" && found != v {
 			return ""
