@@ -40,7 +40,8 @@ func run(ctx context.Context, args []string) error {
 	repo := flags.String("repo", "..", "the `DIR` of the repository")
 	out := flags.String("out", "../dist", "the `DIR` for the files; what it had is removed")
 	version := flags.String("version", os.Getenv("VERSION"), "the `VERSION`, such as 0.1.0 (default: $VERSION, the tag of the commit, or that of the chart in the repository)")
-	deb := flags.Bool("deb", false, "make only the Debian package, for this machine's architecture")
+	deb := flags.Bool("deb", false, "make only a Debian package")
+	arch := flags.String("arch", host.arch, "the `ARCH` of that package, as Go names it")
 	flags.Usage = func() {
 		fmt.Fprintln(flags.Output(), "Makes the files of a release. $SOURCE_DATE_EPOCH is the time of all files in it (default: the commit's).")
 		flags.PrintDefaults()
@@ -56,7 +57,7 @@ func run(ctx context.Context, args []string) error {
 	defer os.RemoveAll(r.stage)
 	pack := r.pack
 	if *deb {
-		r.targets = []target{{"linux", host.arch}}
+		r.targets = []target{{"linux", *arch}}
 		pack = func() error { return r.makePackage(r.targets[0], "deb") }
 	}
 	if err := r.build(ctx); err != nil {
