@@ -69,6 +69,14 @@ release: ## archives, packages, an image, a chart and manifests of podstep, into
 deb: ## a Debian package of podstep for this machine's architecture, into bin/deb
 	cd release && go run . --deb --out $(OUT)/deb
 
+# Programs for another architecture than this machine's are in a directory of their own.
+.PHONY: arm64
+arm64:
+	@mkdir -p $(BIN)/arm64
+	CGO_ENABLED=0 GOARCH=arm64 go build -tags $(TAGS) -o $(BIN)/arm64/ ./cmd/podstep
+	@GOARCH=arm64 scripts/kubelet.sh $(KUBERNETES) $(BIN)/arm64/kubelet
+	cd release && go run . --deb --arch arm64 --out $(OUT)/arm64/deb
+
 .PHONY: test-chart
 test-chart: ## the chart, rendered and linted by Helm's library: two minutes of building the first time
 	cd release && go vet -tags chart ./... && go test -vet=off -tags chart -run TestChart ./...
@@ -164,10 +172,16 @@ test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real 
 	PODSTEP_BIN=$(OUT) $(VERSIONS) ./agent/attach
 	cd lab && PODSTEP_BIN=$(OUT) $(VERSIONS) .
 
+# The architecture of test-vm's machine, with the programs for it: amd64 or arm64.
+ARCH := amd64
+PROGRAMS_amd64 := kubelet deb
+PROGRAMS_arm64 := arm64
+VM = $(OUT)/vm-$(ARCH)
+
 .PHONY: test-vm
-test-vm: build-run kubelet deb ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux (root; `make vm-deps` first)
-	@scripts/vm.sh $(BIN)/vm
-	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_VM=$(OUT)/vm $(TEST) -tags vm,$(TAGS) -timeout 120m -v ./vm
+test-vm: build-run $(PROGRAMS_$(ARCH)) ## podstep attach in a virtual machine of Debian 12: its kernel, systemd, SELinux; ARCH=arm64 (root; `make vm-deps` first)
+	@scripts/vm.sh $(VM) $(ARCH)
+	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_VM=$(VM) PODSTEP_VM_ARCH=$(ARCH) $(TEST) -tags vm,$(TAGS) -timeout 180m -v ./vm
 
 .PHONY: test-harmless
 test-harmless: ## the kubelet's own unit tests, woven and not, must agree
@@ -221,8 +235,8 @@ node-deps: ## install containerd, runc, CNI plugins and busybox (Debian, root)
 	scripts/node-deps.sh
 
 .PHONY: vm-deps
-vm-deps: ## install the programs that make and run the virtual machine of test-vm (Debian, root)
-	apt-get install -y --no-install-recommends debootstrap e2fsprogs qemu-system-x86 busybox-static
+vm-deps: ## install the programs that make and run the virtual machines of test-vm (Debian, root)
+	apt-get install -y --no-install-recommends debootstrap e2fsprogs qemu-system-x86 qemu-system-arm qemu-user-static
 
 .PHONY: clean
 clean: ## remove what was built

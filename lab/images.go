@@ -4,7 +4,6 @@ import (
 	"archive/tar"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -21,7 +20,7 @@ import (
 	"github.com/podstep/podstep/agent/labstate"
 )
 
-// The images of a lab are made from the machine's busybox; nothing is ever pulled.
+// The images of a lab are made from a busybox, the machine's own; nothing is ever pulled.
 const (
 	busyboxImage = labstate.Image
 	pauseImage   = "podstep.local/pause:1" // of every sandbox
@@ -30,39 +29,37 @@ const (
 func (l *realNode) imagesFile() string { return l.paths.node("images.tar") }
 
 func (l *realNode) buildImages(ctx context.Context) error {
-	return writeImages(ctx, l.programs.busybox, l.imagesFile())
-}
-
-// WriteImages writes a tar file with every image of a lab, for a node on another machine.
-func WriteImages(ctx context.Context, file string) error {
-	busybox, ok := findProgram("busybox")
-	if !ok {
-		return errors.New("not installed: busybox: run `make node-deps`")
+	applets, err := run(ctx, l.programs.busybox, "--list")
+	if err != nil {
+		return fmt.Errorf("list what busybox can do: %w", err)
 	}
-	return writeImages(ctx, busybox, file)
+	return Busybox{l.programs.busybox, runtime.GOARCH, strings.Fields(applets)}.WriteImages(l.imagesFile())
 }
 
-// writeImages writes the images that have a busybox as their program.
-func writeImages(ctx context.Context, busybox, file string) error {
-	program, err := os.ReadFile(busybox)
+// Busybox is a busybox of which a lab makes its images.
+type Busybox struct {
+	Program string   // the path
+	Arch    string   // its architecture, as Go names it
+	Applets []string // the names of its commands
+}
+
+// WriteImages writes a tar file with every image of a lab.
+func (b Busybox) WriteImages(file string) error {
+	program, err := os.ReadFile(b.Program)
 	if err != nil {
 		return fmt.Errorf("read busybox: %w", err)
 	}
 	if bytes.Contains(program[:min(len(program), 4096)], []byte("ld-linux")) {
-		return fmt.Errorf("%s is dynamically linked, so it cannot be an image by itself: run `make node-deps`, which installs busybox-static", busybox)
+		return fmt.Errorf("%s is dynamically linked, so it cannot be an image by itself: run `make node-deps`, which installs busybox-static", b.Program)
 	}
-	applets, err := run(ctx, busybox, "--list")
-	if err != nil {
-		return fmt.Errorf("list what busybox can do: %w", err)
-	}
-	full, err := image(func(w *tar.Writer) error { return busyboxFiles(w, program, strings.Fields(applets)) }, v1.Config{
+	full, err := image(b.Arch, func(w *tar.Writer) error { return busyboxFiles(w, program, b.Applets) }, v1.Config{
 		Env: []string{"PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"},
 		Cmd: []string{"sh"},
 	})
 	if err != nil {
 		return fmt.Errorf("build image %s: %w", busyboxImage, err)
 	}
-	pause, err := image(func(w *tar.Writer) error { return busyboxFiles(w, program, []string{"sleep"}) }, v1.Config{
+	pause, err := image(b.Arch, func(w *tar.Writer) error { return busyboxFiles(w, program, []string{"sleep"}) }, v1.Config{
 		Entrypoint: []string{"/bin/sleep", "infinity"},
 	})
 	if err != nil {
@@ -87,8 +84,8 @@ func writeImages(ctx context.Context, busybox, file string) error {
 	return f.Close()
 }
 
-// image returns an image with one layer, whose content files writes.
-func image(files func(*tar.Writer) error, config v1.Config) (v1.Image, error) {
+// image returns an image for an architecture, with one layer, whose content files writes.
+func image(arch string, files func(*tar.Writer) error, config v1.Config) (v1.Image, error) {
 	var content bytes.Buffer
 	w := tar.NewWriter(&content)
 	if err := files(w); err != nil {
@@ -112,7 +109,7 @@ func image(files func(*tar.Writer) error, config v1.Config) (v1.Image, error) {
 		return nil, err
 	}
 	whole = whole.DeepCopy()
-	whole.OS, whole.Architecture, whole.Config = "linux", runtime.GOARCH, config
+	whole.OS, whole.Architecture, whole.Config = "linux", arch, config
 	return mutate.ConfigFile(img, whole)
 }
 

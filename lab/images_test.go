@@ -10,7 +10,7 @@ import (
 )
 
 func TestImage(t *testing.T) {
-	img, err := image(func(w *tar.Writer) error {
+	img, err := image("arm64", func(w *tar.Writer) error {
 		return busyboxFiles(w, []byte("program"), []string{"busybox", "sh"})
 	}, v1.Config{Cmd: []string{"sh"}})
 	if err != nil {
@@ -20,8 +20,8 @@ func TestImage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if config.OS != "linux" || config.Config.Cmd[0] != "sh" {
-		t.Errorf("the image is for %s and runs %v", config.OS, config.Config.Cmd)
+	if config.OS != "linux" || config.Architecture != "arm64" || config.Config.Cmd[0] != "sh" {
+		t.Errorf("the image is for %s/%s and runs %v", config.OS, config.Architecture, config.Config.Cmd)
 	}
 	layer := mutate.Extract(img)
 	defer layer.Close()

@@ -28,7 +28,7 @@ const PodstepImage = "localhost/podstep:test"
 func (l *Lab) ImportPodstep() string {
 	l.tb.Helper()
 	file := filepath.Join(l.Dir, "podstep-image.tar")
-	WritePodstepImage(l.tb, file)
+	WritePodstepImage(l.tb, Bin(l.tb, "podstep"), runtime.GOARCH, file)
 	cmd := exec.CommandContext(l.Context(), "ctr", "--address", l.State.Containerd, "--namespace", "k8s.io", "images", "import", file)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		l.tb.Fatalf("import the image of podstep: %v: %s", err, out)
@@ -36,17 +36,17 @@ func (l *Lab) ImportPodstep() string {
 	return PodstepImage
 }
 
-// WritePodstepImage writes the image of the built podstep to a file that ctr imports.
-func WritePodstepImage(tb testing.TB, file string) {
+// WritePodstepImage writes the image of a podstep, built for an architecture, to a file that ctr imports.
+func WritePodstepImage(tb testing.TB, program, arch, file string) {
 	tb.Helper()
-	if err := writePodstepImage(Bin(tb, "podstep"), file); err != nil {
+	if err := writePodstepImage(program, arch, file); err != nil {
 		tb.Fatalf("make an image of podstep: %v", err)
 	}
 }
 
-func writePodstepImage(program, file string) error {
+func writePodstepImage(program, arch, file string) error {
 	files := map[string]string{"usr/bin/podstep": program}
-	// A static program has no libraries, and ldd fails.
+	// A static program has no libraries, and ldd fails. It also fails for another machine's program.
 	out, _ := exec.Command("ldd", program).Output()
 	for _, path := range libraries.FindAllString(string(out), -1) {
 		files[strings.TrimPrefix(path, "/")] = path
@@ -64,7 +64,7 @@ func writePodstepImage(program, file string) error {
 		return err
 	}
 	config = config.DeepCopy()
-	config.OS, config.Architecture = runtime.GOOS, runtime.GOARCH
+	config.OS, config.Architecture = "linux", arch
 	config.Config = v1.Config{Entrypoint: []string{"podstep"}, Env: []string{"PATH=/usr/bin"}, WorkingDir: "/"}
 	if img, err = mutate.ConfigFile(img, config); err != nil {
 		return err

@@ -33,6 +33,7 @@ func TestDebian(t *testing.T) {
 		{"units restart", unitsRestart},
 		{"killed", killed},
 		{"inside", inside},
+		{"refused", refused},
 		{"purged", purged},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.test(t, n.For(t)) })
@@ -81,7 +82,7 @@ func doctor(t *testing.T, n *node) {
 	t.Log(out)
 	for _, want := range []string{
 		`ok +kernel +Linux 6\.1\.`, `ok +cgroup +version 2`, `ok +kubelet \d+ .*runtime /run/containerd/containerd.sock`,
-		`ok +cri \d+ +possible`, `ok +uprobe \d+ +possible.* each place has a link of its own`,
+		`ok +cri \d+ +possible`, n.arch.doctor,
 	} {
 		if !regexp.MustCompile(want).MatchString(out) {
 			t.Errorf("podstep doctor prints nothing like %q", want)
@@ -153,6 +154,9 @@ func killed(t *testing.T, n *node) {
 // inside: podstep sees steps in the kubelet's process, holds a pod at one of them and lets it go. All of podstep is
 // killed while another pod is held: that one goes on when its lease ends.
 func inside(t *testing.T, n *node) {
+	if n.arch.refused["uprobe"] != "" {
+		t.Skipf("podstep does not see inside of a kubelet on %s, as the test refused checks", n.arch.name)
+	}
 	a := n.attach(t, "--allow-holds")
 	t.Logf("probes: %s", n.Must("doctor"))
 	t.Logf("links of podstep, one a place: %s", n.must("ls -l /proc/"+n.mainPID()+"/fd | grep -c perf_event"))
@@ -183,5 +187,21 @@ func inside(t *testing.T, n *node) {
 	n.dropIn("once", "")
 	if now := n.must("systemctl show -P MainPID kubelet"); now != kubelet {
 		t.Errorf("the kubelet was process %s and is %s", kubelet, now)
+	}
+}
+
+// refused: podstep starts no probe that does not know the machine's architecture, and prints why. The path is given back.
+func refused(t *testing.T, n *node) {
+	if len(n.arch.refused) == 0 {
+		t.Skipf("all probes know %s", n.arch.name)
+	}
+	for probe, want := range n.arch.refused {
+		a := &attached{n: n, t: t, before: n.must(runtimeSocket)}
+		out, err := n.run("podstep attach --no-tui --allow-holds --risk-the-kubelet --probe cri," + probe)
+		t.Log(out)
+		if err == nil || !strings.Contains(out, want) {
+			t.Errorf("podstep attach with the %s probe: %v; want why not: %s", probe, err, want)
+		}
+		a.gone()
 	}
 }

@@ -24,6 +24,7 @@ import (
 // machine is a running virtual machine.
 type machine struct {
 	tb      testing.TB
+	arch    arch
 	ssh     *ssh.Client
 	port    string // of this machine's loopback, at which the machine's sshd is
 	console string // the file of its output
@@ -44,19 +45,20 @@ func made(tb testing.TB, name string) string {
 // with the test. What it wrote to its first disk is gone then.
 func boot(tb testing.TB, secondDisk string, kernelArgs ...string) *machine {
 	tb.Helper()
-	m := &machine{tb: tb, port: labtest.FreePort(tb), console: filepath.Join(tb.TempDir(), "console"), ended: make(chan struct{})}
+	m := &machine{tb: tb, arch: machineArch(tb), port: labtest.FreePort(tb), console: filepath.Join(tb.TempDir(), "console"), ended: make(chan struct{})}
 	// Not every machine has KVM, and not everywhere does KVM boot this one.
 	accel := os.Getenv("PODSTEP_VM_ACCEL")
 	if accel == "" {
 		accel = "tcg,thread=multi"
 	}
-	args := append([]string{"root=/dev/vda", "rw", "console=ttyS0", "mitigations=off"}, kernelArgs...)
-	qemu := exec.Command("qemu-system-x86_64", "-accel", accel, "-cpu", "max,la57=off", "-smp", "2", "-m", "4096",
+	args := append([]string{"root=/dev/vda", "rw", "console=" + m.arch.console, "mitigations=off"}, kernelArgs...)
+	qemu := exec.Command(m.arch.qemu[0], append(m.arch.qemu[1:],
+		"-accel", accel, "-smp", "2", "-m", "4096",
 		"-display", "none", "-monitor", "none", "-serial", "file:"+m.console, "-no-reboot",
 		"-kernel", made(tb, "kernel"), "-initrd", made(tb, "initrd"), "-append", strings.Join(args, " "),
 		"-drive", "file="+made(tb, "disk.img")+",format=raw,if=virtio,snapshot=on",
 		"-drive", "file="+secondDisk+",format=raw,if=virtio,readonly=on",
-		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%s-:22", m.port), "-device", "virtio-net-pci,netdev=net")
+		"-netdev", fmt.Sprintf("user,id=net,hostfwd=tcp:127.0.0.1:%s-:22", m.port), "-device", "virtio-net-pci,netdev=net")...)
 	var errs bytes.Buffer
 	qemu.Stderr = &errs
 	qemu.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

@@ -66,23 +66,28 @@ func join(t *testing.T, kernelArgs ...string) *node {
 // secondDisk makes a disk with the files of a node: the kubelet, podstep's package, their configuration, and images.
 func secondDisk(t *testing.T, kubeconfig string) string {
 	t.Helper()
-	dir := t.TempDir()
+	arch, dir := machineArch(t), t.TempDir()
 	tree, disk := filepath.Join(dir, "tree"), filepath.Join(dir, "disk.img")
 	root := filepath.Join(tree, "node")
 	if err := os.CopyFS(root, os.DirFS("node")); err != nil {
 		t.Fatal(err)
 	}
 	for from, to := range map[string]string{
-		labtest.Bin(t, "kubelet"): "usr/bin/kubelet",
-		debFile(t):                "../podstep.deb",
+		arch.program(t, "kubelet"): "usr/bin/kubelet",
+		arch.debFile(t):            "../podstep.deb",
 	} {
 		copyFile(t, from, filepath.Join(root, to))
 	}
 	joinConfig(t, kubeconfig, filepath.Join(root, "etc/kubernetes"))
-	if err := lab.WriteImages(t.Context(), filepath.Join(tree, "images.tar")); err != nil {
+	applets, err := os.ReadFile(made(t, "applets"))
+	if err != nil {
 		t.Fatal(err)
 	}
-	labtest.WritePodstepImage(t, filepath.Join(tree, "podstep.tar"))
+	busybox := lab.Busybox{Program: made(t, "busybox"), Arch: arch.name, Applets: strings.Fields(string(applets))}
+	if err := busybox.WriteImages(filepath.Join(tree, "images.tar")); err != nil {
+		t.Fatal(err)
+	}
+	labtest.WritePodstepImage(t, arch.program(t, "podstep"), arch.name, filepath.Join(tree, "podstep.tar"))
 	if out, err := exec.Command("mke2fs", "-q", "-t", "ext4", "-d", tree, disk, "512M").CombinedOutput(); err != nil {
 		t.Fatalf("mke2fs: %v: %s", err, out)
 	}
@@ -90,9 +95,9 @@ func secondDisk(t *testing.T, kubeconfig string) string {
 }
 
 // debFile returns the package that make deb made.
-func debFile(t *testing.T) string {
+func (a arch) debFile(t *testing.T) string {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join(filepath.Dir(labtest.Bin(t, "podstep")), "deb", "*.deb"))
+	files, err := filepath.Glob(filepath.Join(a.program(t, "deb"), "*.deb"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("there are the packages %v, want one: make deb makes it: %v", files, err)
 	}
