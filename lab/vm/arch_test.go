@@ -32,8 +32,8 @@ var archs = map[string]arch{
 		qemu:   []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"},
 		doctor: `uprobe \d+ .*this machine is arm64, and the probe reads the registers of amd64 only`,
 		refused: map[string]string{
-			"uprobe": "the probe reads the registers of amd64 only",
-			"delve":  "podstep holds pods at lines on amd64 alone",
+			"uprobe": "the kubelet is of arm64, and only amd64 is known here",
+			"delve":  "the kubelet is of arm64, and only amd64 is known here",
 		},
 	},
 }

@@ -197,7 +197,7 @@ func refused(t *testing.T, n *node) {
 	}
 	for probe, want := range n.arch.refused {
 		a := &attached{n: n, t: t, before: n.must(runtimeSocket)}
-		out, err := n.run("podstep attach --no-tui --allow-holds --risk-the-kubelet --probe cri," + probe)
+		out, err := n.run("podstep attach --no-tui --allow-holds --risk-the-kubelet --probe " + probe)
 		t.Log(out)
 		if err == nil || !strings.Contains(out, want) {
 			t.Errorf("podstep attach with the %s probe: %v; want why not: %s", probe, err, want)
