@@ -119,8 +119,8 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 
 // holds reports whether the probe is to hold pods. cannot is why it cannot, if it cannot; it is printed.
 func (p *inside) holds(cannot probes.Reason) bool {
-	if why := p.probe.NoHold(); !why.IsZero() {
-		cannot = why
+	if cannot.IsZero() {
+		cannot = p.probe.NoHold()
 	}
 	if p.target.allowHolds && !cannot.IsZero() {
 		p.host.Print("no pod can be held inside the kubelet: %s", cannot.Text().En)

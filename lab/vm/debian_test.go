@@ -152,18 +152,45 @@ func killed(t *testing.T, n *node) {
 }
 
 // inside: podstep sees steps in the kubelet's process, holds a pod at one of them and lets it go. All of podstep is
-// killed while another pod is held: that one goes on when its lease ends.
+// killed while another pod is held: that one goes on when its lease ends. Where podstep holds nobody there, it says why.
 func inside(t *testing.T, n *node) {
-	if n.arch.refused["uprobe"] != "" {
-		t.Skipf("podstep does not see inside of a kubelet on %s, as the test refused checks", n.arch.name)
-	}
 	a := n.attach(t, "--allow-holds")
 	t.Logf("probes: %s", n.Must("doctor"))
 	t.Logf("links of podstep, one a place: %s", n.must("ls -l /proc/"+n.mainPID()+"/fd | grep -c perf_event"))
 	kubelet := n.must("systemctl show -P MainPID kubelet")
-	n.hold("inside", "sync.pod")
-	n.Must("continue", "inside")
-	t.Logf("let go, pod inside was Ready after %v", n.readyAfter("inside"))
+	if n.arch.noHold == "" {
+		n.hold("inside", "sync.pod")
+		n.Must("continue", "inside")
+	} else {
+		n.refusesHold(t)
+		n.createPod("inside")
+	}
+	t.Logf("pod inside was Ready after %v", n.readyAfter("inside"))
+	n.checkInside(t)
+	n.deletePod("inside")
+	if n.arch.noHold == "" {
+		n.letsGoKilled(t)
+	} else {
+		n.must("systemctl stop podstep")
+	}
+	a.gone()
+	if now := n.must("systemctl show -P MainPID kubelet"); now != kubelet {
+		t.Errorf("the kubelet was process %s and is %s", kubelet, now)
+	}
+}
+
+// refusesHold: podstep says why it holds no pod inside this kubelet.
+func (n *node) refusesHold(t *testing.T) {
+	t.Helper()
+	out, err := n.run("podstep break add default/inside --step sync.pod --times 1")
+	if err == nil || !strings.Contains(out, n.arch.noHold) {
+		t.Errorf("a hold at sync.pod: %v: %s; want why not: %s", err, out, n.arch.noHold)
+	}
+}
+
+// checkInside checks that the story of pod inside has steps of the kubelet's process.
+func (n *node) checkInside(t *testing.T) {
+	t.Helper()
 	story := n.Story("inside")
 	seen := map[string]bool{}
 	for _, e := range story {
@@ -175,19 +202,17 @@ func inside(t *testing.T, n *node) {
 		}
 	}
 	t.Logf("%d events of %d steps of pod inside", len(story), len(seen))
-	n.deletePod("inside")
+}
 
-	// Neither podstep nor its hold process nor podstep restore is there to let this pod go.
+// letsGoKilled: a held pod goes on though neither podstep nor its hold process nor podstep restore is there to let it go.
+func (n *node) letsGoKilled(t *testing.T) {
+	t.Helper()
 	n.dropIn("once", "Restart=no\nExecStopPost=")
 	n.hold("leased", "sync.pod")
 	n.must("pkill -KILL -f '^podstep holder$'; systemctl kill --kill-whom=main --signal=KILL podstep")
 	t.Logf("podstep and its hold process killed, pod leased was Ready after %v", n.readyAfter("leased"))
-	a.gone()
 	n.deletePod("leased")
 	n.dropIn("once", "")
-	if now := n.must("systemctl show -P MainPID kubelet"); now != kubelet {
-		t.Errorf("the kubelet was process %s and is %s", kubelet, now)
-	}
 }
 
 // refused: podstep starts no probe that does not know the machine's architecture, and prints why. The path is given back.

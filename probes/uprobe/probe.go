@@ -112,8 +112,8 @@ func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	for name, why := range p.plan.unseen {
 		out.Steps[name] = probes.Ability{Unseen: why}
 	}
-	if why := p.NoHold(); !why.IsZero() {
-		holds.Cannot = why
+	if holds.Cannot.IsZero() {
+		holds.Cannot = p.NoHold()
 	}
 	for _, s := range p.plan.steps {
 		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
