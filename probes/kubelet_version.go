@@ -19,7 +19,7 @@ var (
 	release     = regexp.MustCompile(`^v1\.\d+\.\d+`)
 	stamp       = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
 	betweenNULs = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
-	beforeNUL   = regexp.MustCompile(`(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
+	beforeNUL   = regexp.MustCompile(`(v1\.[2-9]\d\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
 )
 
 // kubernetesVersion returns the version from the surest source that has it: the stamp that kubelet --version
@@ -51,7 +51,8 @@ func kubernetesVersion(build *buildinfo.BuildInfo, file *elf.File) string {
 
 // stampedVersion looks for the string that -X version.gitVersion= leaves. The linker ends such a string with a NUL,
 // which Go's own strings lack. What is before the string may end with a NUL, or not: it did in kubelets for amd64, and
-// did not in one for arm64.
+// did not in one for arm64. Without the NUL a string of Go's own may look the same, such as v1.0.0, so only versions that
+// Kubernetes may have count then.
 func stampedVersion(file *elf.File) string {
 	section := file.Section(".rodata")
 	if section == nil {

@@ -14,6 +14,7 @@ func TestOnlyVersion(t *testing.T) {
 		{"n@v1.36.3+k3s1_", "", "v1.36.3+k3s1"},
 		{"kubernetes@v1.36.3/pkg", "", ""},
 		{"_v1.36.3_n@v1.35.0_", "v1.36.3", ""},
+		{"n@v1.0.0_n@v1.36.3_", "", "v1.36.3"},
 		{"", "", ""},
 	} {
 		data := []byte(strings.ReplaceAll(x.data, "_", "\x00"))
