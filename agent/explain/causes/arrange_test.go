@@ -25,11 +25,22 @@ func TestFollows(t *testing.T) {
 		{"volumes.configMapMissing", "volumes.setUp", "settings", "config", true},
 		{"start.createHangs", "start.nameReserved", "app", "app", true},
 		{"start.createHangs", "start.nameReserved", "app", "log", false},
+		{"source.lookFails", "ready.runtimeContradicts", "", "app", true},
 	} {
 		got := c.arrange([]Finding{c.found(of.second, of.itsSubject, nil, Certain, c.Now), c.found(of.first, of.firstSubject, nil, Certain, c.Now)})
 		if want := map[bool]string{true: of.first}[of.follows]; len(got) != 2 || got[1].Of != want && got[0].Of != want {
 			t.Errorf("%s of %s and %s of %s: %+v", of.first, of.firstSubject, of.second, of.itsSubject, got)
 		}
+	}
+}
+
+// TestContradicted: the runtime contradicts itself only where it answers. A failing look of the kubelet comes first, though
+// it is less sure.
+func TestContradicted(t *testing.T) {
+	c := newCase(&evidence.Snapshot{Taken: time.Now(), Pod: &corev1.Pod{Spec: corev1.PodSpec{Containers: []corev1.Container{{Name: "app"}}}}})
+	got := c.arrange([]Finding{c.found("ready.runtimeContradicts", "app", nil, Certain, c.Now), c.found("source.lookFails", "", nil, Likely, c.Now)})
+	if len(got) != 2 || got[0].Cause.ID != "source.lookFails" {
+		t.Errorf("they are %+v", got)
 	}
 }
 
