@@ -2,15 +2,11 @@ package attach
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
+	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe"
 )
@@ -131,51 +127,17 @@ const endPitch = 200 * time.Millisecond
 // awaitEnd returns true when a kubelet's process has ended. It returns false when ctx ends first. Its number may be
 // another process's by now, so the process is opened, and then compared.
 func awaitEnd(ctx context.Context, k *kubelets.Kubelet) bool {
-	process, err := openProcess(k.PID)
+	process, err := companion.OpenProcess(k.PID)
 	if err == nil {
 		defer process.Close()
+		defer context.AfterFunc(ctx, process.Close)()
 	}
-	for kubelets.Same(k.PID, k.Started) {
-		switch {
-		case ctx.Err() != nil:
-			return false
-		case err != nil: // a kernel before 5.3 opens no process
-			time.Sleep(endPitch)
-		default:
-			if err = awaitReadable(ctx, process); err == nil {
-				return ctx.Err() == nil
-			}
+	for kubelets.Same(k.PID, k.Started) && ctx.Err() == nil {
+		if err == nil {
+			process.Wait()
+			break
 		}
+		time.Sleep(endPitch) // a kernel before 5.3 opens no process
 	}
 	return ctx.Err() == nil
-}
-
-// openProcess opens a process. Its file can be read, though there is nothing to read, once the process has ended.
-func openProcess(pid int) (*os.File, error) {
-	fd, err := unix.PidfdOpen(pid, 0)
-	if err != nil {
-		return nil, err
-	}
-	if err := unix.SetNonblock(fd, true); err != nil { // so that Go waits for it as for a connection, without a thread
-		unix.Close(fd)
-		return nil, err
-	}
-	return os.NewFile(uintptr(fd), "process "+strconv.Itoa(pid)), nil
-}
-
-// awaitReadable returns nil when a file can be read, or when ctx ends.
-func awaitReadable(ctx context.Context, f *os.File) error {
-	raw, err := f.SyscallConn()
-	if err != nil {
-		return err
-	}
-	defer context.AfterFunc(ctx, func() { _ = f.SetReadDeadline(time.Now()) })()
-	err = raw.Read(func(fd uintptr) bool {
-		n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 0)
-		return n > 0
-	})
-	if errors.Is(err, os.ErrDeadlineExceeded) {
-		return nil
-	}
-	return err
 }
