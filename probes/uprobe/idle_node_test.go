@@ -33,7 +33,7 @@ func unwatched(t *testing.T) (*Probe, *running) {
 	return probe, r
 }
 
-// TestReadNow: the calls that nobody has waited for are there for the one who asks, each time.
+// TestReadNow: while nobody watches, no call comes by itself. Whoever asks gets all calls so far, each time.
 func TestReadNow(t *testing.T) {
 	probe, r := unwatched(t)
 	for range 3 {

@@ -41,7 +41,7 @@ type Probe struct {
 	read   chan struct{}         // closed when no more records are read
 	idle   time.Duration         // how often records are read while nobody watches
 	mu     sync.Mutex
-	behind []chan struct{} // of those that wait until all records so far are read; guarded by mu
+	caught chan struct{} // closed when all records so far are read, and made anew; guarded by mu
 }
 
 // New reads the program of a kubelet's process, and plans what to look at: the steps of a tier and of lower tiers. It
@@ -84,7 +84,7 @@ func open(c *probes.Catalogue, exe string, pid int, version string, tier int) (*
 }
 
 func newProbe(program *program, plan *plan, table *memory.Table, pid int) (p *Probe, err error) {
-	p = &Probe{pid: pid, plan: plan, table: table, errors: newErrorTypes(program, table), idle: idleEvery}
+	p = &Probe{pid: pid, plan: plan, table: table, errors: newErrorTypes(program, table), idle: idleEvery, caught: make(chan struct{})}
 	for _, f := range program.Within(workerStarter) {
 		p.starters = append(p.starters, f.Entry)
 	}
@@ -253,15 +253,14 @@ func (p *Probe) readAll(c *calls) {
 
 // ReadNow returns when the handler has got the calls that there are so far, when ctx ends, or when the probe is stopped.
 func (p *Probe) ReadNow(ctx context.Context) {
-	read := make(chan struct{})
 	p.mu.Lock()
-	p.behind = append(p.behind, read)
+	caught := p.caught
 	p.mu.Unlock()
 	if err := p.kernel.events.Flush(); err != nil {
 		return
 	}
 	select {
-	case <-read:
+	case <-caught:
 	case <-ctx.Done():
 	case <-p.read:
 	}
@@ -271,10 +270,8 @@ func (p *Probe) ReadNow(ctx context.Context) {
 func (p *Probe) wakeBehind() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for _, read := range p.behind {
-		close(read)
-	}
-	p.behind = nil
+	close(p.caught)
+	p.caught = make(chan struct{})
 }
 
 // End ends the calls under way with this error: the process has ended. The handler gets what there is to read still,
