@@ -23,11 +23,9 @@ func insideAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 
 // noHoldsByKernel returns why no pod can be held through the program in the kernel; none if pods can.
 func noHoldsByKernel(t *Target) probes.Reason {
-	if why := uprobe.NoHoldOn(runtime.GOARCH); !why.IsZero() {
+	here := uprobe.Machine{Arch: runtime.GOARCH, OwnPIDs: uprobe.OwnPIDs("/")}
+	if why := here.NoHold(); !why.IsZero() {
 		return why
-	}
-	if uprobe.OwnPIDs("/") {
-		return reasons.OwnPIDs.Reason()
 	}
 	return noHolds(t)
 }

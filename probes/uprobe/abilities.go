@@ -18,10 +18,13 @@ type Holds struct {
 	Except map[string]probes.Reason
 }
 
-// NoHoldOn returns why no pod can be held inside a kubelet of an architecture, as Go names it; none if pods can.
-func NoHoldOn(arch string) (why probes.Reason) {
-	if arch != "amd64" {
-		why = reasons.HoldsOnAMD64.With("arch", arch)
+// NoHold returns why no pod can be held inside a kubelet of the machine; none if pods can.
+func (m *Machine) NoHold() (why probes.Reason) {
+	switch {
+	case m.Arch != "amd64":
+		why = reasons.HoldsOnAMD64.With("arch", m.Arch)
+	case m.OwnPIDs:
+		why = reasons.OwnPIDs.Reason()
 	}
 	return why
 }

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -86,11 +85,7 @@ func (m *Machine) Remarks() (all []probes.Text) {
 	if k := m.Kernel; k != nil && k.Program == nil && k.OneLink != nil {
 		all = append(all, words.With(words.Text("one link for all places of a process does not work with this kernel, so %s", "一个链接用于进程的所有位置在这个内核上不可行，所以%s"), withoutOneLink))
 	}
-	noHold := NoHoldOn(m.Arch)
-	if noHold.IsZero() && m.OwnPIDs {
-		noHold = reasons.OwnPIDs.Reason()
-	}
-	if !noHold.IsZero() {
+	if noHold := m.NoHold(); !noHold.IsZero() {
 		all = append(all, words.With(words.Text("no pod can be held inside the kubelet: %s", "不能在 kubelet 内部停住 Pod：%s"), noHold.Text()))
 	}
 	if m.Lockdown == "confidentiality" {
