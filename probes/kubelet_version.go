@@ -18,9 +18,12 @@ func setting(build *buildinfo.BuildInfo, key string) string {
 var (
 	release     = regexp.MustCompile(`^v1\.\d+\.\d+`)
 	stamp       = regexp.MustCompile(`version\.gitVersion=(v1\.\d+\.\d+[^\s"']*)`)
-	betweenNULs = regexp.MustCompile(`\x00(v1\.\d+\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
-	beforeNUL   = regexp.MustCompile(`(v1\.[2-9]\d\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?)\x00`)
+	betweenNULs = regexp.MustCompile(`\x00(v1\.\d+` + patch + `)\x00`)
+	beforeNUL   = regexp.MustCompile(`(v1\.[2-9]\d` + patch + `)\x00`)
 )
+
+// patch is the form of what is behind the minor in a version.
+const patch = `\.\d+(?:-(?:alpha|beta|rc)\.\d+[.\w-]*)?(?:\+[\w.-]+)?`
 
 // kubernetesVersion returns the version from the surest source that has it: the stamp that kubelet --version
 // prints, the module, or what the linker left of the stamp in a build whose flags were not recorded (-trimpath, as
