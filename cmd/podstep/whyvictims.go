@@ -11,9 +11,10 @@ import (
 const victimsWithin = time.Second
 
 // addVictims adds to a report the other pods that its culprit keeps: of the cluster or, if podstep may not list those, of
-// the pod's namespace. What is not found in time is left out.
+// the pod's namespace. What is not found in time is left out. With --watch none is looked for: it would list the cluster's
+// pods every two seconds.
 func (a *app) addVictims(ctx context.Context, f *whyFlags, r *causes.Report) {
-	if r.Culprit() == nil {
+	if r.Culprit() == nil || f.watch {
 		return
 	}
 	from, _, err := a.sources(&f.from, true)
