@@ -17,7 +17,6 @@ type arch struct {
 	console string            // the serial port, as the kernel names it
 	bin     string            // the directory of the machine's programs, in that of this machine's
 	doctor  string            // matches the line of podstep doctor about the uprobe probe
-	noHold  string            // what podstep prints of a hold inside the kubelet; empty: it holds there
 	refused map[string]string // what podstep attach prints, by the probe that it refuses for the architecture
 }
 
@@ -32,7 +31,6 @@ var archs = map[string]arch{
 		// Of later processors the kernel uses pointer authentication, which takes an emulator long.
 		qemu:    []string{"qemu-system-aarch64", "-machine", "virt", "-cpu", "cortex-a72"},
 		doctor:  `ok +uprobe \d+ +possible.* each place has a link of its own`,
-		noHold:  "this machine is arm64: podstep sees the steps inside the kubelet there, and holds pods inside it on amd64 only",
 		refused: map[string]string{"delve": "through Delve podstep reads the registers of amd64 only, and this machine is arm64"},
 	},
 }

@@ -152,39 +152,21 @@ func killed(t *testing.T, n *node) {
 }
 
 // inside: podstep sees steps in the kubelet's process, holds a pod at one of them and lets it go. All of podstep is
-// killed while another pod is held: that one goes on when its lease ends. Where podstep holds nobody there, it says why.
+// killed while another pod is held: that one goes on when its lease ends.
 func inside(t *testing.T, n *node) {
 	a := n.attach(t, "--allow-holds")
 	t.Logf("probes: %s", n.Must("doctor"))
 	t.Logf("links of podstep, one a place: %s", n.must("ls -l /proc/"+n.mainPID()+"/fd | grep -c perf_event"))
 	kubelet := n.must("systemctl show -P MainPID kubelet")
-	if n.arch.noHold == "" {
-		n.hold("inside", "sync.pod")
-		n.Must("continue", "inside")
-	} else {
-		n.refusesHold(t)
-		n.createPod("inside")
-	}
+	n.hold("inside", "sync.pod")
+	n.Must("continue", "inside")
 	t.Logf("pod inside was Ready after %v", n.readyAfter("inside"))
 	n.checkInside(t)
 	n.deletePod("inside")
-	if n.arch.noHold == "" {
-		n.letsGoKilled(t)
-	} else {
-		n.must("systemctl stop podstep")
-	}
+	n.letsGoKilled(t)
 	a.gone()
 	if now := n.must("systemctl show -P MainPID kubelet"); now != kubelet {
 		t.Errorf("the kubelet was process %s and is %s", kubelet, now)
-	}
-}
-
-// refusesHold: podstep says why it holds no pod inside this kubelet.
-func (n *node) refusesHold(t *testing.T) {
-	t.Helper()
-	out, err := n.run("podstep break add default/inside --step sync.pod --times 1")
-	if err == nil || !strings.Contains(out, n.arch.noHold) {
-		t.Errorf("a hold at sync.pod: %v: %s; want why not: %s", err, out, n.arch.noHold)
 	}
 }
 

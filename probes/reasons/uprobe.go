@@ -12,8 +12,6 @@ var (
 	NoTable      = why("uprobe.noTable", "podstep has no table for this version of the kubelet: by that of {version} it finds the pods of calls, and checks them, and it reads and holds nothing else", "podstep 没有这个版本 kubelet 的表：它按 {version} 的表找出调用所属的 Pod 并加以核对，此外不读取任何值，也不停住任何 Pod")
 	OnlySees     = why("uprobe.onlySees", "this probe only looks", "这个探针只能观察")
 	NotAllowed   = why("uprobe.notAllowed", "holding inside the kubelet is not allowed here: podstep attach --allow-holds", "未允许在 kubelet 内部停住 Pod：podstep attach --allow-holds")
-	// HoldsOnAMD64 is why no pod is held inside a kubelet of another architecture.
-	HoldsOnAMD64 = why("uprobe.holdsOnAMD64", "this machine is {arch}: podstep sees the steps inside the kubelet there, and holds pods inside it on amd64 only", "本机是 {arch}：podstep 在这里能看到 kubelet 内部的步骤，但只能在 amd64 上在 kubelet 内部停住 Pod")
 	OwnPIDs      = why("uprobe.ownPIDs", "podstep runs in a PID namespace of its own, where threads have other numbers than the kernel's program reports: run podstep attach on the machine itself, or with hostPID", "podstep 在自己的 PID 命名空间中运行，线程编号与内核程序报告的不同：请在宿主机上，或以 hostPID 运行 podstep attach")
 	Seccomp      = why("uprobe.seccomp", "the kubelet runs under a seccomp filter (SystemCallFilter= of its unit), which may end it at the system call in which a held thread waits (ppoll): run it without the filter to hold pods inside it", "kubelet 运行在 seccomp 过滤器之下（其 unit 的 SystemCallFilter=），被停住的线程等待时所用的系统调用（ppoll）可能使它被终止：如需在其内部停住 Pod，请去掉该过滤器再运行")
 	// OtherArguments and OtherSource are about forks, and kubelets that a vendor has patched.

@@ -20,10 +20,7 @@ type Holds struct {
 
 // NoHold returns why no pod can be held inside a kubelet of the machine; none if pods can.
 func (m *Machine) NoHold() (why probes.Reason) {
-	switch {
-	case m.Arch != "amd64":
-		why = reasons.HoldsOnAMD64.With("arch", m.Arch)
-	case m.OwnPIDs:
+	if m.OwnPIDs {
 		why = reasons.OwnPIDs.Reason()
 	}
 	return why

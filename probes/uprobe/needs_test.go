@@ -19,8 +19,8 @@ func TestNeeds(t *testing.T) {
 		remarks string
 	}{
 		{"nothing", func(*Machine) {}, "", ""},
-		{"another architecture", func(m *Machine) { m.Arch = "arm64" }, "", "holds pods inside it on amd64 only"},
-		{"an unknown architecture", func(m *Machine) { m.Arch = "riscv64" }, "this machine is riscv64", "holds pods inside it on amd64 only"},
+		{"another architecture", func(m *Machine) { m.Arch = "arm64" }, "", ""},
+		{"an unknown architecture", func(m *Machine) { m.Arch = "riscv64" }, "this machine is riscv64", ""},
 		{"an old kernel", func(m *Machine) { m.Major, m.Minor = 5, 14 }, "Linux 5.14 is older than 5.15", ""},
 		{"a kernel that does", func(m *Machine) { m.Major, m.Minor = 5, 15 }, "", ""},
 		{"a very old kernel", func(m *Machine) { m.Major, m.Minor = 4, 19 }, "Linux 4.19 is older", ""},

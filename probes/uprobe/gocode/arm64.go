@@ -16,7 +16,8 @@ func (arm64) Arch() string { return "arm64" }
 
 func (t arm64) Entry(f *pclntab.Func) (uint64, error) { return entryOf(t, f) }
 
-// Exits returns the return instructions.
+// Exits returns the instructions that take down the frame: behind them, a goroutine is still in the function and can be
+// held. Where there is no such instruction, it is the return itself.
 func (t arm64) Exits(f *pclntab.Func) ([]uint64, error) { return exitsOf(t, f) }
 
 // Wide returns the instruction itself: a breakpoint has four bytes, as each instruction has.
@@ -45,5 +46,12 @@ func (t arm64) decode(pc uint64) (out instruction, err error) {
 	return out, nil
 }
 
-// exit returns the return itself: no goroutine is held there.
-func (arm64) exit(_ *pclntab.Func, _, ret uint64) uint64 { return ret }
+// exit returns the instruction right before an address if it takes down the frame and only the return follows. Otherwise it
+// returns the return itself.
+func (t arm64) exit(f *pclntab.Func, begins, ret uint64) uint64 {
+	const size = 4
+	if delta, ok := f.Delta(begins - size); begins == ret && ok && delta > 0 {
+		return begins - size
+	}
+	return ret
+}

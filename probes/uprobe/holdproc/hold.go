@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package holdproc
 
@@ -22,7 +22,7 @@ func (t *tracer) signalled(tid int, th *thread, signal unix.Signal, began time.D
 		return signal
 	}
 	var regs unix.PtraceRegs
-	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
+	if err := park.Registers(tid, &regs); err != nil {
 		return signal
 	}
 	if h := th.hold; h != nil {

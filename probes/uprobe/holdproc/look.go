@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package holdproc
 
@@ -130,7 +130,7 @@ func (t *tracer) stop(h *hold) { _ = unix.PtraceInterrupt(h.wait.TID) }
 // its goroutine waits.
 func (t *tracer) stood(tid int, h *hold) {
 	var regs unix.PtraceRegs
-	if err := unix.PtraceGetRegs(tid, &regs); err != nil {
+	if err := park.Registers(tid, &regs); err != nil {
 		return
 	}
 	now := park.Now()

@@ -1,4 +1,4 @@
-//go:build node && amd64
+//go:build node && (amd64 || arm64)
 
 package holdproc
 
@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"testing"
 	"time"
@@ -55,7 +56,9 @@ func newTrigger(t testing.TB, pid int, address uint64) *trigger {
 	t.Cleanup(func() { wanted.Close() })
 	g := &trigger{t, wanted}
 	g.want(nobody, false)
-	const ax, once = 80, 8 // where RAX is in the context, and the value's bit for stopping once
+	const once = 8 // the value's bit for stopping once
+	// Where the register of the first argument is in the context.
+	first := map[string]int16{"amd64": 80, "arm64": 0}[runtime.GOARCH]
 	program, err := ebpf.NewProgram(&ebpf.ProgramSpec{Type: ebpf.Kprobe, License: "GPL", Instructions: asm.Instructions{
 		asm.Mov.Reg(asm.R6, asm.R1),
 		asm.Mov.Imm(asm.R2, 0),
@@ -67,7 +70,7 @@ func newTrigger(t testing.TB, pid int, address uint64) *trigger {
 		asm.JEq.Imm(asm.R0, 0, "out"),
 		asm.LoadMem(asm.R7, asm.R0, 0, asm.DWord),
 		asm.JEq.Imm(asm.R7, everyone, "send"),
-		asm.LoadMem(asm.R8, asm.R6, ax, asm.DWord),
+		asm.LoadMem(asm.R8, asm.R6, first, asm.DWord),
 		asm.JNE.Reg(asm.R7, asm.R8, "out"),
 		asm.LoadMem(asm.R8, asm.R0, once, asm.DWord),
 		asm.JEq.Imm(asm.R8, 0, "send"),

@@ -1,4 +1,4 @@
-//go:build !amd64
+//go:build !amd64 && !arm64
 
 package holdproc
 
@@ -18,7 +18,7 @@ func Main() int {
 		return 2
 	}
 	l := companion.NewDuplex[message](c)
-	l.Send(message{Failed: "goroutines can be held inside a kubelet on amd64 only, and this is " + runtime.GOARCH})
+	l.Send(message{Failed: "goroutines can be held inside a kubelet on amd64 and arm64 only, and this is " + runtime.GOARCH})
 	l.Close()
 	return 1
 }

@@ -1,4 +1,4 @@
-//go:build node && amd64
+//go:build node && (amd64 || arm64)
 
 package holdproc
 

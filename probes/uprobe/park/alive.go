@@ -1,12 +1,8 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
-import (
-	"strings"
-
-	"golang.org/x/arch/x86/x86asm"
-)
+import "strings"
 
 // takesFloats reports whether a vector register that has an argument may be needed from an address on, which is behind
 // the instruction that makes the function's frame: read by an instruction, or passed on as it came.
@@ -18,17 +14,17 @@ func (l *life) takesFloats(pc uint64) (read, passed bool) {
 // arguments returns the vector registers that may have arguments when the function is entered. Before the stack grows,
 // the function saves all registers with arguments that it uses. If its stack never grows, any may have one.
 func (l *life) arguments() (out vectors) {
-	for n, i := range l.code {
-		if !strings.HasPrefix(l.p.callee(i), "runtime.morestack") {
+	for n := range l.code {
+		if !strings.HasPrefix(l.p.callee(&l.code[n]), "runtime.morestack") {
 			continue
 		}
-		for n--; n >= 0 && l.code[n].straight(); n-- {
-			reads, _ := vectorsOf(l.code[n])
-			out |= reads
+		for n--; n >= 0 && l.code[n].straight; n-- {
+			out |= l.code[n].reads
 		}
 		return out
 	}
-	return ^kept
+	out, _ = l.p.isa.floats()
+	return out
 }
 
 // firstResult is the register of a function's first result that is a floating-point number.
@@ -42,7 +38,7 @@ const mostCalls = 4
 func (l *life) returnsFloat(calls int) bool {
 	returns := 0
 	for n, i := range l.code {
-		if i.Op != x86asm.RET {
+		if !i.returns {
 			continue
 		}
 		if returns++; !l.floatAt(n, calls) {
@@ -69,20 +65,19 @@ func (l *life) floatAt(ret, calls int) bool {
 			continue
 		}
 		for _, before := range l.before[n] {
-			i := l.code[before]
-			_, sets := vectorsOf(i)
+			i := &l.code[before]
 			switch {
-			case i.Op == x86asm.CALL:
+			case i.calls:
 				if !l.callReturnsFloat(i, calls) {
 					return false
 				}
 				found = true
-			case sets&firstResult != 0:
-				if !isFloat(i) {
+			case i.sets&firstResult != 0:
+				if !i.float {
 					return false
 				}
 				found = true
-			case isTruncated(i):
+			case i.truncates:
 				return false
 			case !seen[before]:
 				seen[before] = true
@@ -93,22 +88,12 @@ func (l *life) floatAt(ret, calls int) bool {
 	return found
 }
 
-// isTruncated reports whether the instruction makes an integer of the number in the register of the first result.
-func isTruncated(i inst) bool {
-	switch i.Op {
-	case x86asm.CVTTSD2SI, x86asm.CVTTSS2SI:
-		return bitOf(i.Args[1]) == firstResult
-	}
-	return false
-}
-
 // callReturnsFloat is returnsFloat for a called function.
-func (l *life) callReturnsFloat(call inst, calls int) bool {
+func (l *life) callReturnsFloat(call *inst, calls int) bool {
 	if calls >= mostCalls || !l.mayReturnFloats(call) {
 		return calls >= mostCalls && l.mayReturnFloats(call)
 	}
-	to, _ := call.Target()
-	f, ok := l.p.table.Find(to)
+	f, ok := l.p.table.Find(call.to)
 	if !ok {
 		return false
 	}

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
@@ -7,6 +7,8 @@ import (
 	"fmt"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // Frame is a function that is under way on a goroutine.
@@ -39,16 +41,16 @@ const mostFrames = 256
 // Goroutine finds out what a thread that stands still is running. It fails if the thread runs no goroutine whose
 // stack can be walked to its end.
 func (p *Program) Goroutine(regs *unix.PtraceRegs) (*Goroutine, error) {
-	g := &Goroutine{G: regs.R14}
+	g := &Goroutine{G: gOf(regs)}
 	b := make([]byte, p.goid+8)
 	if err := ReadMemory(p.PID, g.G, b); err != nil {
 		return nil, errors.New("the thread runs no goroutine")
 	}
 	g.low, g.high, g.ID = word(b, 0), word(b, 8), word(b, p.goid)
-	if g.low >= g.high || regs.Rsp < g.low || regs.Rsp >= g.high || regs.Rsp%8 != 0 {
+	if sp := spOf(regs); g.low >= g.high || sp < g.low || sp >= g.high || sp%8 != 0 {
 		return nil, errors.New("the thread is not on a goroutine's stack")
 	}
-	err := p.walk(g, regs)
+	err := p.walk(g, pcOf(regs), spOf(regs), linkOf(regs))
 	return g, err
 }
 
@@ -75,14 +77,14 @@ func (p *Program) Waiting(g uint64) (*Goroutine, error) {
 	if sp == 0 || sp < out.low || sp >= out.high || sp%8 != 0 {
 		return nil, errors.New("the goroutine does not wait")
 	}
-	return out, p.walk(out, &unix.PtraceRegs{Rip: pc, Rsp: sp})
+	return out, p.walk(out, pc, sp, 0)
 }
 
 // walk finds the frames as the runtime does: by the size of each function's frame at the place where the function is.
-// Frame pointers would miss functions that have none.
-func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
-	s := stack{pid: p.PID, low: regs.Rsp, high: g.high}
-	for pc, sp := regs.Rip, regs.Rsp; ; {
+// Frame pointers would miss functions that have none. link is the register with the address to return to.
+func (p *Program) walk(g *Goroutine, pc, sp, link uint64) error {
+	s := stack{pid: p.PID, low: sp, high: g.high}
+	for {
 		f, ok := p.function(pc)
 		if !ok {
 			return fmt.Errorf("walk the stack: there is no function at %#x", pc)
@@ -102,14 +104,35 @@ func (p *Program) walk(g *Goroutine, regs *unix.PtraceRegs) error {
 		if len(g.Frames) == mostFrames {
 			return fmt.Errorf("walk the stack: it has more than %d frames", mostFrames)
 		}
-		frame := sp + uint64(delta)
-		g.Frames[len(g.Frames)-1].Depth = g.high - frame
+		g.Frames[len(g.Frames)-1].Depth = g.high - sp - uint64(delta)
 		var err error
-		if pc, err = s.word(frame); err != nil {
+		if pc, sp, link, err = p.isa.caller(&s, f, around{sp, sp + uint64(delta), link}); err != nil {
 			return fmt.Errorf("walk the stack: %w", err)
 		}
-		sp = frame + 8
 	}
+}
+
+// around is what leads from a function to its caller: its stack pointer, where that was at the function's first
+// instruction, and the address to return to while that is only in a register.
+type around struct{ sp, frame, link uint64 }
+
+// caller: the call itself has put the address to return to on the stack.
+func (x86) caller(s *stack, _ *pclntab.Func, a around) (pc, sp, link uint64, err error) {
+	pc, err = s.word(a.frame)
+	return pc, a.frame + 8, 0, err
+}
+
+// caller: the function has put the address to return to at the bottom of its frame. Without a frame it is in the register.
+// A debugger that makes a function call debugCallV2 puts the register's number above the frame, as podstep does.
+func (a64) caller(s *stack, f *pclntab.Func, a around) (pc, sp, link uint64, err error) {
+	if a.frame == a.sp {
+		return a.link, a.frame, 0, nil
+	}
+	if pc, err = s.word(a.sp); err != nil || f.Name != DebugCall {
+		return pc, a.frame, 0, err
+	}
+	link, err = s.word(a.frame)
+	return pc, a.frame + a64LinkRoom, link, err
 }
 
 // Functions returns the names of the functions under way, the innermost first.

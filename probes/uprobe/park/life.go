@@ -1,17 +1,11 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
-import (
-	"strings"
-
-	"golang.org/x/arch/x86/x86asm"
-
-	"github.com/podstep/podstep/probes/pclntab"
-)
+import "github.com/podstep/podstep/probes/pclntab"
 
 // life finds the registers and flags that are live at an instruction and that parking would destroy: the flags, and
-// the vector registers X0 to X14. In doubt it takes them to be live.
+// the vector registers, but X15 on amd64. In doubt it takes them to be live.
 //
 // One case cannot be seen: one call through a pointer returns a floating-point number in a register, and the next
 // call takes it from there, without an instruction in between that names the register.
@@ -40,17 +34,11 @@ func newLife(p *Program, f *pclntab.Func, code []inst) *life {
 // next returns the instructions with which the function goes on behind instruction n. It leaves out jumps to targets
 // outside the code.
 func (l *life) next(n int) (out []int) {
-	i := l.code[n]
-	if to, ok := i.Target(); ok && i.Op != x86asm.CALL {
-		if t, in := l.at[to]; in {
-			out = append(out, t)
-		}
+	i := &l.code[n]
+	if t, in := l.at[i.to]; in && !i.calls {
+		out = append(out, t)
 	}
-	switch i.Op {
-	case x86asm.JMP, x86asm.RET, x86asm.UD2, x86asm.UD1, x86asm.INT:
-		return out
-	}
-	if n+1 < len(l.code) {
+	if !i.leaves() && n+1 < len(l.code) {
 		out = append(out, n+1)
 	}
 	return out
@@ -65,17 +53,16 @@ func (l *life) flags(pc uint64) bool {
 func (l *life) anyFlags(n int, seen map[int]bool) bool {
 	for !seen[n] {
 		seen[n] = true
-		i := l.code[n]
+		i := &l.code[n]
 		switch {
-		case readsFlags(i):
+		case i.readsFlags:
 			return true
-		case setsFlags(i):
+		case i.setsFlags:
 			return false
 		}
 		all := l.next(n)
-		if i.Op == x86asm.JMP && len(all) == 0 {
-			_, known := i.Target()
-			return !known // a jump through a table: the code there is not known
+		if i.jumps && len(all) == 0 {
+			return i.to == 0 // a jump through a table: the code there is not known
 		}
 		if len(all) == 0 {
 			return false
@@ -88,40 +75,6 @@ func (l *life) anyFlags(n int, seen map[int]bool) bool {
 		n = all[0]
 	}
 	return false
-}
-
-func readsFlags(i inst) bool {
-	name := i.Op.String()
-	switch i.Op {
-	case x86asm.ADC, x86asm.SBB, x86asm.RCL, x86asm.RCR, x86asm.PUSHF, x86asm.PUSHFD, x86asm.PUSHFQ, x86asm.LAHF, x86asm.CMC, x86asm.JMP:
-		return i.Op != x86asm.JMP
-	case x86asm.JCXZ, x86asm.JECXZ, x86asm.JRCXZ:
-		return false
-	}
-	return strings.HasPrefix(name, "J") || strings.HasPrefix(name, "SET") || strings.HasPrefix(name, "CMOV") || strings.HasPrefix(name, "FCMOV")
-}
-
-// setsFlags reports whether an instruction sets all flags that Go's compiler reads.
-func setsFlags(i inst) bool {
-	switch i.Op {
-	case x86asm.CMP, x86asm.TEST, x86asm.ADD, x86asm.SUB, x86asm.AND, x86asm.OR, x86asm.XOR, x86asm.NEG, x86asm.XADD, x86asm.CMPXCHG,
-		x86asm.UCOMISD, x86asm.UCOMISS, x86asm.COMISD, x86asm.COMISS, x86asm.CALL, x86asm.RET:
-		return true
-	}
-	return false
-}
-
-// vectors is a set of vector registers, one bit each.
-type vectors uint16
-
-// kept is X15, which is always zero and is zero again after a wait.
-const kept = vectors(1) << 15
-
-func bitOf(a x86asm.Arg) vectors {
-	if r, ok := a.(x86asm.Reg); ok && r >= x86asm.X0 && r <= x86asm.X15 {
-		return 1 << (r - x86asm.X0)
-	}
-	return 0
 }
 
 // floats reports whether a vector register that was set before an address may be needed.
@@ -139,20 +92,20 @@ func (l *life) forward(from int) (named, taken vectors) {
 		left vectors
 	}
 	seen := map[int]vectors{}
-	for open := []state{{from, ^kept}}; len(open) > 0; {
+	lost, _ := l.p.isa.floats()
+	for open := []state{{from, lost}}; len(open) > 0; {
 		s := open[len(open)-1]
 		open = open[:len(open)-1]
 		if s.left&^seen[s.n] == 0 {
 			continue
 		}
 		seen[s.n] |= s.left
-		i := l.code[s.n]
-		reads, sets := vectorsOf(i)
-		named |= reads & s.left
-		left := s.left &^ sets
+		i := &l.code[s.n]
+		named |= i.reads & s.left
+		left := s.left &^ i.sets
 		next := l.next(s.n)
-		if i.Op == x86asm.CALL || len(next) == 0 {
-			if i.Op != x86asm.UD2 && i.Op != x86asm.INT {
+		if i.calls || len(next) == 0 {
+			if !i.dies {
 				taken |= left
 			}
 			continue
@@ -175,16 +128,16 @@ func (l *life) backward(from int) (set vectors) {
 				continue
 			}
 			seen[before] = true
-			i := l.code[before]
-			if i.Op == x86asm.CALL {
+			i := &l.code[before]
+			if i.calls {
 				if l.mayReturnFloats(i) {
-					set |= 1<<8 - 1
+					_, results := l.p.isa.floats()
+					set |= results
 				}
 				continue
 			}
-			if isFloat(i) {
-				_, sets := vectorsOf(i)
-				set |= sets
+			if i.float {
+				set |= i.sets
 			}
 			open = append(open, before)
 		}
@@ -193,63 +146,23 @@ func (l *life) backward(from int) (set vectors) {
 }
 
 // mayReturnFloats reports whether the called function uses floating-point numbers at all.
-func (l *life) mayReturnFloats(call inst) bool {
-	to, ok := call.Target()
-	if !ok {
+func (l *life) mayReturnFloats(call *inst) bool {
+	if call.to == 0 {
 		return false
 	}
-	known, ok := l.floaty[to]
+	known, ok := l.floaty[call.to]
 	if ok {
 		return known
 	}
-	f, ok := l.p.table.Find(to)
+	f, ok := l.p.table.Find(call.to)
 	if !ok || isRuntime(f.Name) {
 		return false
 	}
 	code, err := l.p.code(f)
 	known = err != nil
 	for _, i := range code {
-		known = known || isFloat(i)
+		known = known || i.float
 	}
-	l.floaty[to] = known
+	l.floaty[call.to] = known
 	return known
-}
-
-// vectorsOf returns the vector registers that an instruction reads, and those that it sets whatever they had.
-func vectorsOf(i inst) (reads, sets vectors) {
-	first := bitOf(i.Args[0])
-	for n, arg := range i.Args {
-		if n > 0 && arg != nil {
-			reads |= bitOf(arg)
-		}
-	}
-	switch name := i.Op.String(); {
-	case first == 0:
-	case i.Op == x86asm.XORPS || i.Op == x86asm.PXOR || i.Op == x86asm.XORPD:
-		if i.Args[0] == i.Args[1] {
-			return 0, first
-		}
-		reads |= first
-	case strings.HasPrefix(name, "MOV") && i.Op != x86asm.MOVHPD && i.Op != x86asm.MOVHPS && i.Op != x86asm.MOVLPD && i.Op != x86asm.MOVLPS:
-		sets = first
-	case strings.HasPrefix(name, "CVT") || strings.HasPrefix(name, "SQRT"):
-		sets = first // no code uses the bits above the number
-	default:
-		reads |= first
-		sets = first
-	}
-	return reads &^ kept, sets &^ kept
-}
-
-// isFloat reports whether an instruction makes a floating-point number. Some only copy memory through a vector
-// register.
-func isFloat(i inst) bool {
-	if bitOf(i.Args[0])&^kept == 0 {
-		return false
-	}
-	switch i.Op {
-	case x86asm.MOVUPS, x86asm.MOVUPD, x86asm.MOVAPS, x86asm.MOVDQU, x86asm.MOVDQA:
-		return bitOf(i.Args[1])&^kept != 0
-	}
-	return true
 }

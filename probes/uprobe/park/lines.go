@@ -1,12 +1,10 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
 import (
 	"iter"
 	"slices"
-
-	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/podstep/podstep/probes/pclntab"
 )
@@ -61,11 +59,12 @@ func entered(code []inst) (out [][]inst) {
 
 // firstOf returns the first place of code at which a goroutine can be parked, up to the first jump or call.
 func (p *Program) firstOf(f *pclntab.Func, code []inst, life *life) (Place, bool) {
-	for _, i := range code {
-		if i.Len > 1 && p.checkBefore(f, i.PC, life) == nil {
+	for n := range code {
+		i := &code[n]
+		if p.isa.breakable(i) && p.checkBefore(f, i.PC, life) == nil {
 			return Place{Address: i.PC, Next: i.PC, Function: f.Name}, true
 		}
-		if !i.straight() {
+		if !i.straight {
 			break
 		}
 	}
@@ -130,8 +129,9 @@ func (p *Program) Calls(f *pclntab.Func, pc uint64) (out []uint64) {
 		if l.Number != line.Number || l.File != line.File {
 			continue
 		}
-		for _, i := range code {
-			if i.PC < l.Begin || i.PC >= l.End || i.Op != x86asm.CALL || i.Len < 2 {
+		for n := range code {
+			i := &code[n]
+			if i.PC < l.Begin || i.PC >= l.End || !i.calls || !p.isa.breakable(i) {
 				continue
 			}
 			if name := p.callee(i); name == "" || name != "?" && !isRuntime(name) {

@@ -1,20 +1,17 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
 import (
 	"slices"
 	"testing"
-
-	"golang.org/x/arch/x86/x86asm"
-
-	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // TestLines: where a line begins a debugger's breakpoint can stand, and a goroutine that is parked there loses
 // nothing.
-func TestLines(t *testing.T) {
-	p, _ := opened(t, "")
+func TestLines(t *testing.T) { onEach(t, testLines) }
+
+func testLines(t *testing.T, p *Program) {
 	places, all := 0, map[int]bool{}
 	for f := range p.All() {
 		lines, err := p.Lines(f)
@@ -26,12 +23,12 @@ func TestLines(t *testing.T) {
 		}
 		for _, l := range lines {
 			places++
-			i, err := p.text.Decode(l.Address)
-			if err != nil || i.Len < 2 || l.Next != l.Address || l.Address < l.Begin || l.Address >= l.End {
-				t.Fatalf("%s:%d is at %v (%v), %+v", f.Name, l.Number, i.Inst, err, l)
+			i, err := p.isa.decode(l.Address)
+			if err != nil || !p.isa.breakable(&i) || l.Next != l.Address || l.Address < l.Begin || l.Address >= l.End {
+				t.Fatalf("%s:%d is at %v (%v), %+v", f.Name, l.Number, i.text, err, l)
 			}
-			if d, ok := f.Delta(l.Address); !ok || d != f.MaxDelta() || !f.Safe(l.Address) || readsFlags(inst{i}) {
-				t.Fatalf("%s:%d is at %v, where the frame has %d bytes", f.Name, l.Number, i.Inst, d)
+			if d, ok := f.Delta(l.Address); !ok || d != f.MaxDelta() || !f.Safe(l.Address) || i.readsFlags {
+				t.Fatalf("%s:%d is at %v, where the frame has %d bytes", f.Name, l.Number, i.text, d)
 			}
 			if f.Name == "main.podWorkerLoop" && !l.Inlined {
 				all[l.Number] = true
@@ -44,8 +41,9 @@ func TestLines(t *testing.T) {
 }
 
 // TestFloats: no goroutine is parked while a number is in a vector register.
-func TestFloats(t *testing.T) {
-	p, _ := opened(t, "")
+func TestFloats(t *testing.T) { onEach(t, testFloats) }
+
+func testFloats(t *testing.T, p *Program) {
 	f, ok := p.table.ByName("main.floats")
 	if !ok {
 		t.Fatal("there is no main.floats")
@@ -56,18 +54,19 @@ func TestFloats(t *testing.T) {
 	}
 	life := newLife(p, f, code)
 	for _, i := range code {
-		if reads, _ := vectorsOf(i); reads != 0 && !life.floats(i.PC) {
-			t.Errorf("%v at %#x reads a number, and does not need it", i.Inst, i.PC)
+		if i.reads != 0 && !life.floats(i.PC) {
+			t.Errorf("%v at %#x reads a number, and does not need it", i.text, i.PC)
 		}
-		if readsFlags(i) && !life.flags(i.PC) {
-			t.Errorf("%v at %#x reads flags, and does not need them", i.Inst, i.PC)
+		if i.readsFlags && !life.flags(i.PC) {
+			t.Errorf("%v at %#x reads flags, and does not need them", i.text, i.PC)
 		}
 	}
 }
 
 // TestCalls: the calls of a line are found, and so are the places to which they return.
-func TestCalls(t *testing.T) {
-	p, _ := opened(t, "")
+func TestCalls(t *testing.T) { onEach(t, testCalls) }
+
+func testCalls(t *testing.T, p *Program) {
 	f, ok := p.table.ByName("main.podWorkerLoop")
 	if !ok {
 		t.Fatal("there is no main.podWorkerLoop")
@@ -75,13 +74,13 @@ func TestCalls(t *testing.T) {
 	var names []string
 	for l := range f.Lines() {
 		for _, at := range p.Calls(f, l.Begin) {
-			i, err := p.text.Decode(at)
+			i, err := p.isa.decode(at)
 			if err != nil {
 				t.Fatal(err)
 			}
-			names = append(names, p.callee(inst{i}))
-			if back, ok := p.Back(i.Next()); ok && (back.Address < i.Next() || back.Address >= f.End) {
-				t.Errorf("behind %v a goroutine is parked at %#x", i.Inst, back.Address)
+			names = append(names, p.callee(&i))
+			if back, ok := p.Back(i.next); ok && (back.Address < i.next || back.Address >= f.End) {
+				t.Errorf("behind %v a goroutine is parked at %#x", i.text, back.Address)
 			}
 		}
 	}
@@ -93,8 +92,10 @@ func TestCalls(t *testing.T) {
 // TestEntered: the processor comes to a line at its beginning, and behind each jump that is always taken.
 func TestEntered(t *testing.T) {
 	var code []inst
-	for pc, op := range []x86asm.Op{x86asm.JMP, x86asm.MOV, x86asm.JE, x86asm.CALL, x86asm.JMP, x86asm.MOV, x86asm.RET} {
-		code = append(code, inst{gocode.Inst{PC: uint64(pc), Inst: x86asm.Inst{Op: op}}})
+	jump, straight, branch, call, ret := inst{jumps: true}, inst{straight: true}, inst{}, inst{calls: true}, inst{returns: true}
+	for pc, i := range []inst{jump, straight, branch, call, jump, straight, ret} {
+		i.PC = uint64(pc)
+		code = append(code, i)
 	}
 	var begins []uint64
 	for _, part := range entered(code) {

@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
@@ -36,7 +36,7 @@ func (p *Program) Phase(w *Wait, g uint64, regs *unix.PtraceRegs) Phase {
 		return Ended
 	}
 	// The thread is on a stack of the runtime's own: for this goroutine, or for none.
-	own, known := p.machine(regs.R14)
+	own, known := p.machine(gOf(regs))
 	if of, ok := p.machine(g); known && ok && own != of {
 		return Ended
 	}

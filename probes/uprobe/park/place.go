@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
@@ -48,11 +48,11 @@ func (p *Program) placesIn(f *pclntab.Func) looked {
 }
 
 // place returns the place behind an instruction of a function.
-func (p *Program) place(f *pclntab.Func, i inst) (Place, *RefusedError) {
-	if !i.straight() {
-		return Place{}, refuse(NotStraight, "%v at %#x in %s does not go on with the next instruction", i.Inst, i.PC, f.Name)
+func (p *Program) place(f *pclntab.Func, i *inst) (Place, *RefusedError) {
+	if !i.straight {
+		return Place{}, refuse(NotStraight, "%v at %#x in %s does not go on with the next instruction", i.text, i.PC, f.Name)
 	}
-	return Place{Address: i.PC, Next: i.Next(), Function: f.Name}, p.safe(i.Next())
+	return Place{Address: i.PC, Next: i.next, Function: f.Name}, p.safe(i.next)
 }
 
 // safe refuses where the runtime itself would not stop a goroutine by a signal: in the runtime, in assembly, and
@@ -81,8 +81,8 @@ func isRuntime(function string) bool {
 
 // Behind reports whether a thread with these registers stands right behind the place.
 func (p *Program) Behind(place Place, regs *unix.PtraceRegs) bool {
-	return regs.Rip-p.bias == place.Next
+	return pcOf(regs)-p.bias == place.Next
 }
 
 // Linked returns the address, as the program was linked, of the instruction that the thread runs next.
-func (p *Program) Linked(regs *unix.PtraceRegs) uint64 { return regs.Rip - p.bias }
+func (p *Program) Linked(regs *unix.PtraceRegs) uint64 { return pcOf(regs) - p.bias }

@@ -1,12 +1,8 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
-import (
-	"golang.org/x/arch/x86/x86asm"
-
-	"github.com/podstep/podstep/probes/pclntab"
-)
+import "github.com/podstep/podstep/probes/pclntab"
 
 // Entry returns the place at which a function is entered: its frame is made, and its arguments are still in the
 // registers in which they came.
@@ -32,16 +28,16 @@ func (p *Program) entry(f *pclntab.Func) (Place, *RefusedError) {
 	}
 	life := newLife(p, f, code)
 	n, known := life.at[at]
-	i := code[n]
-	if _, goesOn := life.at[i.Next()]; !known || !goesOn {
+	i := &code[n]
+	if _, goesOn := life.at[i.next]; !known || !goesOn {
 		return Place{}, refuse(UnsafePoint, "%s does not begin as functions do", f.Name)
 	}
-	switch read, passed := life.takesFloats(i.Next()); {
-	case life.flags(i.Next()):
+	switch read, passed := life.takesFloats(i.next); {
+	case life.flags(i.next):
 		return Place{}, refuse(Elsewhere, "%s begins with flags that it uses later", f.Name)
 	case read:
 		return Place{}, refuse(Floats, "%s has floating-point numbers for arguments", f.Name)
-	case i.Op != x86asm.SUB && i.Op != x86asm.ADD:
+	case !i.frames:
 		return Place{}, refuse(UnsafePoint, "%s makes no frame of its own", f.Name)
 	case passed:
 		return Place{}, refuse(Floats, "%s may have floating-point numbers for arguments", f.Name)
@@ -74,7 +70,7 @@ func (p *Program) exits(f *pclntab.Func) (out []Place, why *RefusedError) {
 		if !known {
 			return nil, refuse(NotStraight, "%s does not return as functions do", f.Name)
 		}
-		place, why := p.place(f, code[n])
+		place, why := p.place(f, &code[n])
 		if why != nil {
 			return nil, why
 		}

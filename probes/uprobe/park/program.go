@@ -1,4 +1,4 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
@@ -28,7 +28,8 @@ type Program struct {
 
 	file  []byte // the whole program, mapped
 	unmap func()
-	text  gocode.Text
+	text  gocode.Code
+	isa   isa
 	table *pclntab.Table
 	bias  uint64 // what is added to the addresses at which it was linked
 	path  *path
@@ -76,8 +77,8 @@ func (p *Program) open() error {
 	if err != nil {
 		return err
 	}
-	if file.Machine != elf.EM_X86_64 {
-		return fmt.Errorf("it is built for %v, not for amd64", file.Machine)
+	if file.Machine != machine {
+		return fmt.Errorf("it is built for %v, and this machine is %v", file.Machine, machine)
 	}
 	if err := p.version(); err != nil {
 		return err
@@ -88,12 +89,23 @@ func (p *Program) open() error {
 	if p.bias, err = goproc.Bias(p.PID, &file.FileHeader); err != nil {
 		return err
 	}
+	return p.look(file)
+}
+
+// look looks at the program's code.
+func (p *Program) look(file *elf.File) error {
 	table, text, err := pclntab.Open(file, p.file)
 	if err != nil {
 		return err
 	}
-	p.table, p.text = table, gocode.Text(text)
-	if p.path, err = p.findPath(); err != nil {
+	p.table = table
+	if p.text, err = gocode.Of(file.Machine, text); err != nil {
+		return err
+	}
+	if p.isa, err = isaOf(file.Machine, text); err != nil {
+		return err
+	}
+	if p.path, err = p.isa.findPath(p); err != nil {
 		return err
 	}
 	p.need, err = p.stackNeed()

@@ -8,22 +8,8 @@ import (
 	"time"
 )
 
-// A parked goroutine's record stands in the frame from which it waits, above the seven words that the called function
-// may use. It has what the system call reads: the signals that it blocks, and how long it waits. And it has what
-// identifies it as a record of podstep's.
-const (
-	recordAt   = 7 * 8
-	recordSize = 64
-	recordEnd  = recordAt + recordSize
-
-	blockedAt = 0
-	timeoutAt = 8
-	magicAt   = 24
-	idAt      = 32
-	sinceAt   = 40
-	placeAt   = 48
-	untilAt   = 56
-)
+// A record has what the system call reads: the signals that it blocks, and how long it waits. And it has what identifies
+// it as a record of podstep's. Where a goroutine's record stands and where its parts are depends on the machine.
 
 // These are the signals by which each thread is made to do a system call, such as setuid: everyThread by Go's runtime and
 // glibc, everyThreadMusl by musl. They wait for all threads, with the world stopped.

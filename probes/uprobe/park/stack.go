@@ -1,11 +1,10 @@
-//go:build linux && amd64
+//go:build linux && (amd64 || arm64)
 
 package park
 
 import (
 	"fmt"
-
-	"golang.org/x/arch/x86/x86asm"
+	"slices"
 
 	"github.com/podstep/podstep/probes/pclntab"
 )
@@ -25,12 +24,7 @@ func (p *Program) stackNeed() (uint64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find out how much stack a system call takes: %w", err)
 	}
-	return p.path.size() - p.path.enter.delta + uint64(depth), nil
-}
-
-// size returns the size of the frames that Park adds.
-func (p *path) size() uint64 {
-	return 8 + p.registers.delta + 8 + p.room.delta + 8 + p.enter.delta
+	return p.path.size - p.path.enter.delta + uint64(depth), nil
 }
 
 // depths works out how much stack functions take.
@@ -61,21 +55,20 @@ func (d *depths) stackOf(f *pclntab.Func, level int) (int64, error) {
 	}
 	most := f.MaxDelta()
 	for _, i := range code {
-		target, ok := i.Target()
-		if !ok || target >= f.Entry && target < f.End {
+		if i.to == 0 || i.to >= f.Entry && i.to < f.End {
 			continue
 		}
-		callee, ok := d.p.table.Find(target)
+		callee, ok := d.p.table.Find(i.to)
 		at, known := f.Delta(i.PC)
-		if !ok || callee.Entry != target || !known {
+		if !ok || callee.Entry != i.to || !known {
 			continue // it is padding, or behind a call that never returns
 		}
 		below, err := d.stackOf(callee, level+1)
 		if err != nil {
 			return 0, err
 		}
-		if i.Op == x86asm.CALL {
-			at += 8
+		if i.calls {
+			at += d.p.isa.pushed()
 		}
 		most = max(most, at+below)
 	}
@@ -83,14 +76,10 @@ func (d *depths) stackOf(f *pclntab.Func, level int) (int64, error) {
 	return most, nil
 }
 
-// looks reports whether a function begins by checking the stack's end: it compares with the second word of a g.
+// guard is where in a g its stack's end is by which functions check.
+const guard = 16
+
+// looks reports whether a function begins by checking the stack's end.
 func looks(code []inst) bool {
-	const guard = 16
-	for _, i := range code[:min(len(code), 6)] {
-		m, ok := i.Args[1].(x86asm.Mem)
-		if ok && i.Op == x86asm.CMP && m.Disp == guard && m.Index == 0 && m.Base != x86asm.RSP {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(code[:min(len(code), 6)], func(i inst) bool { return i.looks })
 }
