@@ -21,6 +21,15 @@ import (
 //go:embed program.go.txt
 var program string
 
+// assembly jumps to functions of package syscall, as that of golang.org/x/sys/unix in a kubelet does. So the linker has
+// wrappers of theirs for callers in assembly, with the same names.
+const assembly = `TEXT ·raw(SB),4,$0-80
+	JMP syscall·RawSyscall6(SB)
+
+TEXT ·whole(SB),4,$0-80
+	JMP syscall·Syscall6(SB)
+`
+
 // Versions are the other releases of Go that kubelets are built with, the last release of each minor version. The Go
 // at hand is not among them.
 var Versions = []string{"go1.22.12", "go1.23.12", "go1.24.13", "go1.25.6"}
@@ -29,7 +38,7 @@ var Versions = []string{"go1.22.12", "go1.23.12", "go1.24.13", "go1.25.6"}
 func Build(t testing.TB, version string, flags ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, text := range map[string]string{"go.mod": "module toy\n\ngo 1.22\n", "main.go": program} {
+	for name, text := range map[string]string{"go.mod": "module toy\n\ngo 1.22\n", "main.go": program, "calls.s": assembly} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
