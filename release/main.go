@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -154,10 +155,11 @@ func commitTime(ctx context.Context, repo string) (time.Time, error) {
 	return time.Unix(seconds, 0).UTC(), nil
 }
 
-// emptied makes an empty directory. It removes an old one only if a release is in it.
+// emptied makes an empty directory. It removes an old one only if a release is in it, or nothing but packages of podstep,
+// as --deb makes them.
 func emptied(dir string) error {
 	old, err := os.ReadDir(dir)
-	if err == nil && len(old) > 0 {
+	if err == nil && slices.ContainsFunc(old, isNoPackage) {
 		if _, err := os.Stat(filepath.Join(dir, sumsFile)); err != nil {
 			return fmt.Errorf("%s has other files than a release: name another directory with --out, or empty it", dir)
 		}
@@ -169,6 +171,11 @@ func emptied(dir string) error {
 		return fmt.Errorf("make the directory for the files: %w", err)
 	}
 	return nil
+}
+
+func isNoPackage(file os.DirEntry) bool {
+	is, _ := filepath.Match("podstep_*.deb", file.Name())
+	return !is || !file.Type().IsRegular()
 }
 
 // pack makes all files of what was built. The sums come last: they are of all others.

@@ -62,6 +62,13 @@ func TestEmptied(t *testing.T) {
 	if err := emptied(at); err != nil {
 		t.Error(err)
 	}
+	// What make deb made before, it may replace.
+	if err := os.WriteFile(filepath.Join(at, "podstep_0.1.0-dev_linux_arm64.deb"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := emptied(at); err != nil {
+		t.Error(err)
+	}
 	if left, err := os.ReadDir(at); err != nil || len(left) > 0 {
 		t.Errorf("left are %v, %v", left, err)
 	}
