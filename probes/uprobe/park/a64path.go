@@ -25,23 +25,18 @@ const (
 const (
 	a64DebugFrame = 272
 	a64LinkRoom   = 16
-	// a64Unused are the words of the frame that nothing uses behind the last BRK: arguments of a function that is not called,
-	// and the size of its arguments.
-	a64UnusedLow, a64UnusedHigh = 8, 256
-	// a64RoomFrame is the frame of RawSyscall6.
-	a64RoomFrame = 96
 )
 
 func (a64) findPath(p *Program) (*path, error) {
-	out, err := p.findAll(finders{DebugCall: a64Registers, "syscall.RawSyscall6": a64Room, "syscall.Syscall6": a64Enter})
+	out, err := p.findAll(finders{DebugCall: a64Restores, "syscall.RawSyscall6": a64Room, "syscall.Syscall6": a64Enter})
 	if err == nil {
 		out.size = a64LinkRoom + out.registers.delta + out.room.delta + out.enter.delta
 	}
 	return out, err
 }
 
-// a64Registers finds where debugCallV2 restores the registers: behind R20 = 16, BRK.
-func a64Registers(p *Program, f *pclntab.Func, out *path) error {
+// a64Restores finds where debugCallV2 restores the registers: behind R20 = 16, BRK.
+func a64Restores(p *Program, f *pclntab.Func, out *path) error {
 	code, err := p.code(f)
 	if err != nil {
 		return err

@@ -23,9 +23,9 @@ func (w *Wait) End(regs *unix.PtraceRegs) error {
 // if the frame of the wait is not, or no longer, on the thread's stack.
 func (w *Wait) Expire(regs *unix.PtraceRegs) error {
 	const near = 4096 // the stack that the functions between may take
-	now, b := *w, make([]byte, recordSize)
+	now, b := *w, make([]byte, here.size)
 	sp := spOf(regs)
-	if sp > w.at || w.at-sp > near || ReadMemory(w.PID, w.at, b) != nil || !now.decode(b) || now.Hold != w.Hold || now.Since != w.Since {
+	if sp > w.at || w.at-sp > near || ReadMemory(w.PID, w.at, b) != nil || !now.decode(here, b) || now.Hold != w.Hold || now.Since != w.Since {
 		return fmt.Errorf("thread %d is not on its way to the wait", w.TID)
 	}
 	w.Until = 0
@@ -47,10 +47,10 @@ func (w *Wait) Again(regs *unix.PtraceRegs) error {
 
 // writeTimes writes into the record how long to wait.
 func (w *Wait) writeTimes() error {
-	b := make([]byte, recordSize)
-	w.encode(b)
-	if err := write(w.PID, w.at+timeoutAt, b[timeoutAt:timeoutAt+16]); err != nil {
+	b := make([]byte, here.size)
+	w.encode(here, b)
+	if err := write(w.PID, w.at+here.timeout, b[here.timeout:here.timeout+16]); err != nil {
 		return err
 	}
-	return write(w.PID, w.at+untilAt, b[untilAt:untilAt+8])
+	return write(w.PID, w.at+here.until, b[here.until:here.until+8])
 }

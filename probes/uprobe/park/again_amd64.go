@@ -21,7 +21,7 @@ func (w *Wait) Begins(regs *unix.PtraceRegs) bool {
 
 // isCalled reports whether the arguments in the registers are those of the wait.
 func (w *Wait) isCalled(regs *unix.PtraceRegs) bool {
-	return [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9} == arguments6(w.at)
+	return [6]uint64{regs.Rdi, regs.Rsi, regs.Rdx, regs.R10, regs.R8, regs.R9} == here.arguments(w.at)
 }
 
 // end sets the registers so that the interrupted system call is over.

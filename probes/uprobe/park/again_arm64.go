@@ -18,7 +18,7 @@ const systemCall, lastArgument = 0xd4000001, 0xf9401fe5
 // Interrupted reports whether a thread in a ptrace stop was interrupted while it waited with this goroutine, or has yet to
 // begin the wait. It would then wait by itself, unless it was interrupted and a signal is delivered.
 func (w *Wait) Interrupted(regs *unix.PtraceRegs) bool {
-	if regs.Regs[8] != unix.SYS_PPOLL || [6]uint64(regs.Regs[:6]) != arguments6(w.at) {
+	if regs.Regs[8] != unix.SYS_PPOLL || [6]uint64(regs.Regs[:6]) != here.arguments(w.at) {
 		return false
 	}
 	at, err := w.instruction(regs.Pc)

@@ -188,18 +188,22 @@ func FuzzParseSyscall(f *testing.F) {
 
 func FuzzDecodeRecord(f *testing.F) {
 	w := Wait{Hold: 1, Until: time.Hour}
-	b := make([]byte, recordSize)
-	w.encode(b)
-	f.Add(b)
+	for _, l := range []*layout{&x86Layout, &a64Layout} {
+		b := make([]byte, l.size)
+		w.encode(l, b)
+		f.Add(b)
+	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		var w Wait
-		if !w.decode(b) {
-			return
-		}
-		again := make([]byte, recordSize)
-		w.encode(again)
-		if !bytes.Equal(again[magicAt:magicAt+8], b[magicAt:magicAt+8]) || !bytes.Equal(again[untilAt:], b[untilAt:recordSize]) {
-			t.Errorf("%+v is written as another record", w)
+		for _, l := range []*layout{&x86Layout, &a64Layout} {
+			var w, back Wait
+			if !w.decode(l, b) {
+				continue
+			}
+			again := make([]byte, l.size)
+			w.encode(l, again)
+			if !back.decode(l, again) || back.Hold != w.Hold || back.Since != w.Since || back.Place != w.Place || back.Until != w.Until {
+				t.Errorf("%+v is written as another record, %+v", w, back)
+			}
 		}
 	})
 }

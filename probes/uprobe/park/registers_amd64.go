@@ -45,8 +45,8 @@ func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) (frames []byte, low uin
 	put(b, at-8, low+pointer)
 	pointer = at - 8
 	at -= p.path.room.delta
-	w.encode(b[at+recordAt:])
-	w.at = low + at + recordAt
+	w.encode(here, b[at+x86Record:])
+	w.at = low + at + x86Record
 	// Then Syscall6, called by debugCall128. Its frame stands, and is empty.
 	at -= 8
 	put(b, at, p.path.room.pc+p.bias)
@@ -55,7 +55,7 @@ func (p *Program) frames(w *Wait, regs *unix.PtraceRegs) (frames []byte, low uin
 
 	out := *regs
 	out.Rip, out.Rsp, out.Rbp = p.path.enter.pc+p.bias, low, low+pointer
-	a := arguments6(w.at)
+	a := here.arguments(w.at)
 	out.Rax, out.Rbx, out.Rcx, out.Rdi, out.Rsi, out.R8, out.R9 = unix.SYS_PPOLL, a[0], a[1], a[2], a[3], a[4], a[5]
 	out.Orig_rax = noSyscall
 	return b, low, &out

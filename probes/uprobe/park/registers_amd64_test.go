@@ -52,7 +52,7 @@ func TestFrames(t *testing.T) {
 		}
 	}
 	var back Wait
-	if !back.decode(b[w.at-low:]) || back.Hold != 77 || back.Until != w.Until || back.Since != w.Since || back.Place != w.Place {
+	if !back.decode(here, b[w.at-low:]) || back.Hold != 77 || back.Until != w.Until || back.Since != w.Since || back.Place != w.Place {
 		t.Errorf("the record is %+v", back)
 	}
 }

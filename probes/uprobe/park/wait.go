@@ -53,8 +53,8 @@ func At(pid, tid int) (Wait, bool) {
 		return Wait{}, false
 	}
 	w := Wait{PID: pid, TID: tid, at: at}
-	b := make([]byte, recordSize)
-	if ReadMemory(pid, at, b) != nil || !w.decode(b) {
+	b := make([]byte, here.size)
+	if ReadMemory(pid, at, b) != nil || !w.decode(here, b) {
 		return Wait{}, false
 	}
 	return w, true
@@ -78,7 +78,7 @@ func parseSyscall(text string) (at uint64, ok bool) {
 		}
 		args[i] = v
 	}
-	return args[0], args == arguments6(args[0])
+	return args[0], args == here.arguments(args[0])
 }
 
 const (
@@ -88,11 +88,11 @@ const (
 	mark = 0x70617264
 )
 
-// arguments6 returns the arguments of a wait whose record is at an address: ppoll, of no files, with a timeout, and
+// arguments returns the arguments of a wait whose record is at an address: ppoll, of no files, with a timeout, and
 // with signals blocked meanwhile. A blocked signal that is pending is delivered when the kernel begins the wait once
 // more after a stop, and does not end the wait.
-func arguments6(at uint64) [6]uint64 {
-	return [6]uint64{at, 0, at + timeoutAt, at + blockedAt, signalSet, mark}
+func (l *layout) arguments(at uint64) [6]uint64 {
+	return [6]uint64{at, 0, at + l.timeout, at + l.blocked, signalSet, mark}
 }
 
 // LetGo interrupts a thread that still waits every letGoEvery, at most letGoTries times.

@@ -26,7 +26,7 @@ var x86Arguments = []x86asm.Reg{
 
 func (x86) findPath(p *Program) (*path, error) {
 	out, err := p.findAll(finders{
-		DebugCall:      x86Registers,
+		DebugCall:      x86Restores,
 		"debugCall128": x86Room, "runtime.debugCall128": x86Room,
 		// A wrapper for callers in assembly has the same name.
 		"syscall.Syscall6": x86Enter,
@@ -39,8 +39,8 @@ func (x86) findPath(p *Program) (*path, error) {
 
 func x86Of(i inst) x86asm.Inst { return i.text.(x86asm.Inst) }
 
-// x86Registers finds where debugCallV2 restores the registers: behind R12 = 16, INT3.
-func x86Registers(p *Program, f *pclntab.Func, out *path) error {
+// x86Restores finds where debugCallV2 restores the registers: behind R12 = 16, INT3.
+func x86Restores(p *Program, f *pclntab.Func, out *path) error {
 	code, err := p.code(f)
 	if err != nil {
 		return err
@@ -88,7 +88,7 @@ func x86Room(p *Program, f *pclntab.Func, out *path) error {
 	if out.room.delta, err = x86Leaves(f, out.room.pc, rest); err != nil {
 		return err
 	}
-	if out.room.delta < recordAt+recordSize+8 {
+	if out.room.delta < x86Record+x86Layout.size+8 {
 		return fmt.Errorf("its frame has %d bytes", out.room.delta-8)
 	}
 	return nil

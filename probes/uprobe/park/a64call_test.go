@@ -1,27 +1,26 @@
-//go:build linux
+//go:build linux && (amd64 || arm64)
 
 package park
 
 import (
 	"testing"
 	"time"
-
-	"golang.org/x/sys/unix"
 )
 
-// TestFrames: the runtime can walk the frames of a wait to where the goroutine was, and the registers come back.
-func TestFrames(t *testing.T) {
-	p, _ := opened(t, "")
+// TestFramesOnARM64: on arm64, too, the runtime can walk the frames of a wait to where the goroutine was, and the registers come back.
+func TestFramesOnARM64(t *testing.T) {
+	p := lookedAt(t, "arm64", "")
 	entry, why := p.Entry("main.step")
 	if why != nil {
 		t.Fatal(why)
 	}
-	regs := unix.PtraceRegs{Pc: entry.Next, Sp: 0x10000}
+	regs := a64Registers{Pc: entry.Next, Sp: 0x10000}
 	for n := range regs.Regs {
 		regs.Regs[n] = uint64(n) + 100
 	}
 	w := Wait{PID: p.PID, Hold: 77, Place: entry.Address, Since: time.Second, Until: 90*time.Second + 5}
-	b, low, to := p.frames(&w, &regs)
+	to := regs
+	b, low := p.a64Call(&w, &to)
 	if top := low + uint64(len(b)); top != regs.Sp-8 || to.Sp != low+8 {
 		t.Errorf("the frames are from %#x to %#x, with the stack pointer %#x", low, top, to.Sp)
 	}
@@ -39,13 +38,13 @@ func TestFrames(t *testing.T) {
 	if link := at(sp); pc != regs.Pc || sp+a64LinkRoom != regs.Sp || pointer != regs.Regs[fp] || link != regs.Regs[lr] {
 		t.Errorf("the frames lead to %#x, with the stack pointer %#x, the frame pointer %d and LR %d", pc, sp, pointer, link)
 	}
-	for reg, v := range values(&regs) {
+	for reg, v := range regs.values() {
 		if got := at(base + uint64(p.path.slots[reg])); got != v {
 			t.Errorf("R%d comes back as %d, not %d", reg, got, v)
 		}
 	}
 	var back Wait
-	if !back.decode(b[w.at-low:]) || back.Hold != 77 || back.Until != w.Until || back.Since != w.Since || back.Place != w.Place {
+	if !back.decode(&a64Layout, b[w.at-low:]) || back.Hold != 77 || back.Until != w.Until || back.Since != w.Since || back.Place != w.Place {
 		t.Errorf("the record is %+v", back)
 	}
 }
