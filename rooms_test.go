@@ -22,7 +22,8 @@ var rooms = []room{
 	{name: "hook", at: []string{"probes/hook", "probes/weave"}, uses: []string{"catalogue"}},
 	{name: "secrets", at: []string{"agent/redact"}},
 	{name: "scrape", at: []string{"agent/scrape"}},
-	{name: "probe", at: []string{"probes/companion", "probes/cri", "probes/uprobe", "probes/delve"}, uses: []string{"catalogue", "secrets"}},
+	{name: "inside", at: []string{"probes/inside"}, uses: []string{"catalogue"}},
+	{name: "probe", at: []string{"probes/companion", "probes/cri", "probes/uprobe", "probes/delve"}, uses: []string{"catalogue", "secrets", "inside"}},
 	{name: "event", at: []string{"agent/agentpb", "agent/wire", "agent/reason", "agent/peer", "agent/version", "agent/trace", "agent/canary"}, uses: []string{"catalogue"}},
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},
 	{name: "log", at: []string{"agent/logstory", "agent/nodelog"}, uses: []string{"catalogue", "secrets", "event", "api"}},
@@ -38,12 +39,12 @@ var rooms = []room{
 	{name: "breakpoints", at: []string{"agent/breakpoints"}, uses: []string{"catalogue", "hook", "event", "pods", "server"}},
 	{name: "holding", at: []string{"agent/holding"}, uses: []string{"catalogue", "event", "pods", "server"}},
 	{name: "agent", at: []string{"agent", "agent/callsite", "agent/host"}, uses: []string{"catalogue", "hook", "event", "story", "pods", "journal", "server", "breakpoints", "holding"}},
-	{name: "attach", at: []string{"agent/attach"}, uses: []string{"catalogue", "secrets", "scrape", "probe", "event", "api", "log", "server", "agent"}},
+	{name: "attach", at: []string{"agent/attach"}, uses: []string{"catalogue", "secrets", "scrape", "inside", "probe", "event", "api", "log", "server", "agent"}},
 	{name: "walk", at: []string{"docs/tours", "tui/tours"}, uses: []string{"catalogue"}},
 	{name: "editor", at: []string{"agent/dap"}, uses: []string{"catalogue", "event", "story", "client", "why"}},
 	{name: "labstate", at: []string{"agent/labstate"}},
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk", "labstate"}},
-	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "scrape", "hook", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate", "whatif"}},
+	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "scrape", "hook", "inside", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate", "whatif"}},
 	{name: "release", at: []string{"release"}},
 	{name: "plugins", at: []string{"lab/csidriver", "lab/dradriver", "lab/plugin"}},
 	{name: "explore", at: []string{"lab/explore", "lab/faults", "lab/filefaults"}, uses: []string{"plugins", "catalogue", "event", "api", "client", "why"}},
@@ -54,7 +55,7 @@ var rooms = []room{
 // forTests are packages that tests import, and programs never.
 var forTests = []string{
 	"agent/agenttest", "agent/canary", "agent/kubeapi/apitest", "agent/trace/tracetest", "agent/wire/eventtest", "agent/attach/probetest", "agent/host/hosttest", "agent/labtest", "lab/harmless", "lab/soak", "lab/stuck", "lab/vm",
-	"probes/clock/clocktest", "probes/delve/rescue/victim", "probes/uprobe/toy", "tui/tuitest",
+	"probes/clock/clocktest", "probes/delve/rescue/victim", "probes/inside/toy", "tui/tuitest",
 }
 
 // anyModule stands for all but the standard library.

@@ -6,15 +6,15 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // arming records what was armed last: the hold process, its places, and those of them that it refused.
 type arming struct {
 	process stopper
-	places  []holdproc.Place
+	places  []inside.Place
 	refused map[uint64]park.RefusedError
 }
 
@@ -90,7 +90,7 @@ func (h *holder) update(ctx context.Context) {
 // arm arms what somebody wants stopped now, and nothing else. It arms the hold process first, so that only threads
 // which that one traces are signalled.
 func (h *holder) arm() error {
-	wanted, places := map[string]uprobe.Armed{}, []holdproc.Place{}
+	wanted, places := map[string]uprobe.Armed{}, []inside.Place{}
 	for _, at := range h.points {
 		stops, looked := wanted[at.Step.Name]
 		if !looked {
@@ -100,7 +100,7 @@ func (h *holder) arm() error {
 		}
 		if stops.At(at.Exit) {
 			r := h.rules[at.Step.Name]
-			places = append(places, holdproc.Place{Address: at.Address, Within: r.within, NotWithin: r.notWithin, Lease: lease})
+			places = append(places, inside.Place{Address: at.Address, Within: r.within, NotWithin: r.notWithin, Lease: lease})
 		}
 	}
 	h.mu.Lock()
@@ -127,7 +127,7 @@ func (h *holder) arm() error {
 }
 
 // armPlaces makes the hold process hold at places. It takes those that the hold process refuses out of wanted.
-func (h *holder) armPlaces(ctx context.Context, places []holdproc.Place, wanted map[string]uprobe.Armed) error {
+func (h *holder) armPlaces(ctx context.Context, places []inside.Place, wanted map[string]uprobe.Armed) error {
 	process := h.process()
 	if process != h.last.process || !slices.EqualFunc(places, h.last.places, samePlace) {
 		refused, err := process.Arm(ctx, places)
@@ -152,7 +152,7 @@ func (h *holder) armPlaces(ctx context.Context, places []holdproc.Place, wanted 
 	return nil
 }
 
-func samePlace(a, b holdproc.Place) bool { return a.Address == b.Address }
+func samePlace(a, b inside.Place) bool { return a.Address == b.Address }
 
 // goroutines returns those of the pods' workers, as far as they are known.
 func (h *holder) goroutines(uids []string) (out []uint64) {

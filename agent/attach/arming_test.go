@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
+	"github.com/podstep/podstep/probes/inside"
 )
 
 // TestRules: wherever a pod can be held, functions on the goroutine's stack show that the goroutine may wait. No
@@ -57,19 +57,19 @@ func TestLookedAt(t *testing.T) {
 		if s.Outside() || !holdable(s.Hold.Enter) && !holdable(s.Hold.Exit) {
 			continue
 		}
-		place := holdproc.Place{Within: all[s.Name].within}
+		place := inside.Place{Within: all[s.Name].within}
 		if slices.Contains(place.Within, s.Symbol) {
 			continue // no function is around it
 		}
 		for _, within := range place.Within {
 			stack := []string{s.Symbol, s.Symbol, within}
-			if why := place.Refuses(stack, holdproc.Known{Packages: known}); why != nil {
+			if why := place.Refuses(stack, inside.Known{Packages: known}); why != nil {
 				t.Errorf("%s within %s: %v", s.Name, within, why)
 			}
 			for _, other := range []string{
 				"k8s.io/kubernetes/pkg/kubelet/logs.(*containerLogManager).Clean", "sync.(*Once).doSlow", "golang.org/x/sync/singleflight.(*Group).Do",
 			} {
-				if why := place.Refuses([]string{s.Symbol, other, within}, holdproc.Known{Packages: known}); why == nil || why.Reason != holdproc.NotKnown {
+				if why := place.Refuses([]string{s.Symbol, other, within}, inside.Known{Packages: known}); why == nil || why.Reason != inside.NotKnown {
 					t.Errorf("%s within %s is held though %s is under way: %v", s.Name, within, other, why)
 				}
 			}

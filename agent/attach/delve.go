@@ -13,10 +13,11 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/delve"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // Delve is the probe that sees the steps through Delve, which stops the whole kubelet at each step.
@@ -51,7 +52,7 @@ var errRisk = errors.New("a Delve puts breakpoints into the kubelet's code, and 
 
 // debugged publishes what Delve sees inside of the kubelet.
 type debugged struct {
-	inside
+	within
 	client  *delve.Client
 	watched *uprobe.Watched
 }
@@ -80,7 +81,7 @@ func makeDebugged(t *Target) (processProbe, error) {
 	if t.remote == "" && !t.riskKubelet {
 		return nil, errRisk
 	}
-	return &debugged{inside: *p}, nil
+	return &debugged{within: *p}, nil
 }
 
 // beginWithin is how long Delve may take to read the kubelet's program and to put its
@@ -100,7 +101,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	handler := delve.Handler{
 		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Goroutines, p) },
 		Records: func(all []uprobe.Record) { p.watched.Take(all) },
-		Held:    p.held, Ended: func(e holdproc.Ended) { p.holder.ended(e) },
+		Held:    p.held, Ended: func(e inside.Ended) { p.holder.ended(e) },
 		Stats: p.stats, Note: func(text string) { h.Note(text, nil) },
 		Lost: p.lost,
 	}
@@ -290,7 +291,7 @@ func (c *chosen) Want(uids []string, goroutines []uint64) error {
 // delveStopper is the debugger process as a stopper. chosen tells it where to stop.
 type delveStopper struct{ *delve.Client }
 
-func (s delveStopper) Arm(_ context.Context, places []holdproc.Place) (map[uint64]park.RefusedError, error) {
+func (s delveStopper) Arm(_ context.Context, places []inside.Place) (map[uint64]park.RefusedError, error) {
 	s.Rule(places)
 	return nil, nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // attachDelve attaches with the delve probe in place of the uprobe probe.

@@ -6,9 +6,10 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 const (
@@ -38,7 +39,7 @@ type looker interface {
 
 // stopper is the process that holds goroutines which the looker has chosen.
 type stopper interface {
-	Arm(ctx context.Context, places []holdproc.Place) (refused map[uint64]park.RefusedError, err error)
+	Arm(ctx context.Context, places []inside.Place) (refused map[uint64]park.RefusedError, err error)
 	Disarm(context.Context) (holdproc.Stats, error)
 	LetGo(hold uint64)
 	Renew(hold uint64, lease time.Duration)

@@ -55,8 +55,8 @@ func abilitiesInside(c *probes.Catalogue, t *Target, cannot probes.Reason) probe
 
 const stageCRI = "cri"
 
-// inside publishes the calls that are seen inside the kubelet as events of the agent.
-type inside struct {
+// within publishes the calls that are seen inside the kubelet as events of the agent.
+type within struct {
 	catalogue *probes.Catalogue
 	probe     *uprobe.Probe
 	host      *Host
@@ -81,7 +81,7 @@ func newInside(t *Target) (Probe, error) {
 }
 
 // makeInside prepares the part of a probe that publishes what is seen inside a kubelet.
-func makeInside(t *Target) (*inside, error) {
+func makeInside(t *Target) (*within, error) {
 	c, err := probes.Load()
 	if err != nil {
 		return nil, err
@@ -90,11 +90,11 @@ func makeInside(t *Target) (*inside, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &inside{catalogue: c.In(t.current().Version), probe: p, target: t, refused: map[string]bool{}}, nil
+	return &within{catalogue: c.In(t.current().Version), probe: p, target: t, refused: map[string]bool{}}, nil
 }
 
 // Start makes the kernel report calls of the steps' functions.
-func (p *inside) Start(ctx context.Context, h *Host) (err error) {
+func (p *within) Start(ctx context.Context, h *Host) (err error) {
 	p.host = h
 	if p.holds(noHoldsByKernel(p.target)) {
 		if p.holder, err = newHolder(ctx, h, p.catalogue, p.probe, meetWithin, p.startHolding); err != nil {
@@ -116,7 +116,7 @@ func (p *inside) Start(ctx context.Context, h *Host) (err error) {
 }
 
 // holds reports whether the probe is to hold pods. cannot is why it cannot, if it cannot; it is printed.
-func (p *inside) holds(cannot probes.Reason) bool {
+func (p *within) holds(cannot probes.Reason) bool {
 	if cannot.IsZero() {
 		cannot = p.probe.NoHold()
 	}
@@ -127,20 +127,20 @@ func (p *inside) holds(cannot probes.Reason) bool {
 }
 
 // noteSource notes how the kubelet differs from the release of its version.
-func (p *inside) noteSource() {
+func (p *within) noteSource() {
 	if other := p.probe.OtherSource(); !other.IsZero() {
 		p.host.Note(other.Text().En, nil)
 	}
 }
 
 // startHolding starts the hold process.
-func (p *inside) startHolding(ctx context.Context, h holdproc.Handler) (stopper, error) {
+func (p *within) startHolding(ctx context.Context, h holdproc.Handler) (stopper, error) {
 	k := p.target.current()
 	return holdproc.Start(ctx, holdproc.Options{PID: k.PID, Started: k.Started, NotWithin: p.probe.Locking(), Packages: lookedAt(p.catalogue)}, p.target.hold, h)
 }
 
 // Stop ends that.
-func (p *inside) Stop(context.Context) error {
+func (p *within) Stop(context.Context) error {
 	if p.holder != nil {
 		p.holder.close()
 	}
@@ -148,10 +148,10 @@ func (p *inside) Stop(context.Context) error {
 }
 
 // gone ends the calls under way.
-func (p *inside) gone(why error) { p.probe.End(why) }
+func (p *within) gone(why error) { p.probe.End(why) }
 
 // Enter publishes that a call has begun.
-func (p *inside) Enter(c *uprobe.Call) {
+func (p *within) Enter(c *uprobe.Call) {
 	if p.holder != nil {
 		p.holder.noteWorker(c, false)
 	}
@@ -163,7 +163,7 @@ func (p *inside) Enter(c *uprobe.Call) {
 
 // stopped makes the holder hold a call that the program in the kernel has stopped, until stop returns. A call that is
 // not shown goes on at once.
-func (p *inside) stopped(c *uprobe.Call, stop func(*agent.Call, context.Context)) {
+func (p *within) stopped(c *uprobe.Call, stop func(*agent.Call, context.Context)) {
 	if p.holder == nil || c.Stopped == nil {
 		return
 	}
@@ -172,7 +172,7 @@ func (p *inside) stopped(c *uprobe.Call, stop func(*agent.Call, context.Context)
 }
 
 // begin publishes that a call has begun, within the innermost shown call around it.
-func (p *inside) begin(c *uprobe.Call) *agent.Call {
+func (p *within) begin(c *uprobe.Call) *agent.Call {
 	seen := agent.Seen{Step: c.Step.Name, At: c.At, Values: c.Values, Goroutine: c.Goroutine, Worker: c.Worker}
 	for up := c.Parent; up != nil && seen.Parent == nil; up = up.Parent {
 		seen.Parent, _ = up.State.(*agent.Call)
@@ -184,7 +184,7 @@ func (p *inside) begin(c *uprobe.Call) *agent.Call {
 }
 
 // Exit publishes that a call has ended.
-func (p *inside) Exit(c *uprobe.Call, at time.Time, err error, values []any) {
+func (p *within) Exit(c *uprobe.Call, at time.Time, err error, values []any) {
 	call, _ := c.State.(*agent.Call)
 	call.End(at, err, values)
 	if p.holder != nil {
@@ -194,16 +194,16 @@ func (p *inside) Exit(c *uprobe.Call, at time.Time, err error, values []any) {
 }
 
 // Lost counts records that were lost for want of room.
-func (p *inside) Lost(n int) { p.host.Agent.Lost(n) }
+func (p *within) Lost(n int) { p.host.Agent.Lost(n) }
 
 // Refused notes that a step is not shown any more, and why.
-func (p *inside) Refused(s *probes.Step, why string) {
+func (p *within) Refused(s *probes.Step, why string) {
 	p.host.Note(fmt.Sprintf("the %s probe does not show %s: %s; its table of where values lie does not fit this kubelet", p.host.name, s.Name, why), nil)
 }
 
 // agrees reports whether a call's pod, as read from memory, has the name that the API server or the kubelet's list
 // has for its uid. If not, it refuses the step.
-func (p *inside) agrees(c *uprobe.Call) bool {
+func (p *within) agrees(c *uprobe.Call) bool {
 	if len(c.Values) == 0 {
 		return true
 	}

@@ -22,7 +22,7 @@ func TestAgrees(t *testing.T) {
 	defer a.Close()
 	s := &Session{target: &Target{}, agent: a}
 	s.target.specs.setSpec("u1", &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "web"}})
-	p := &inside{host: &Host{Probe: a.Probe(uprobe.Name), Agent: a, session: s}, refused: map[string]bool{}}
+	p := &within{host: &Host{Probe: a.Probe(uprobe.Name), Agent: a, session: s}, refused: map[string]bool{}}
 	for _, x := range []struct {
 		name    string
 		step    string

@@ -16,7 +16,7 @@ const (
 
 // watchCost keeps the cost of the probe to the kubelet in the probe's state, and notes it when it first reaches
 // muchCost.
-func (p *inside) watchCost() {
+func (p *within) watchCost() {
 	noted := false
 	before, at := p.probe.Cost(), time.Now()
 	tick := time.NewTicker(costEvery)

@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/delve"
+	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 // debugger returns what the agent can ask of Delve. parks states whether Delve holds one goroutine while all others
@@ -40,7 +40,7 @@ func lookedAt(c *probes.Catalogue) map[string]bool {
 	out := map[string]bool{}
 	for i := range c.Steps {
 		if symbol := c.Steps[i].Symbol; symbol != "" {
-			out[holdproc.PackageOf(symbol)] = true
+			out[inside.PackageOf(symbol)] = true
 		}
 	}
 	return out

@@ -8,8 +8,8 @@ import (
 
 	"github.com/podstep/podstep/agent"
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 // meetings bring the two halves of stops together: the report of the program in the kernel about the call, and that
@@ -31,8 +31,8 @@ func keyOf(at uprobe.Stop) stopKey { return stopKey{at.TID, at.Place, at.Gorouti
 // meeting is one stop of a thread, with its two halves.
 type meeting struct {
 	came    chan struct{} // closed when the hold process has reported
-	held    *holdproc.Held
-	refused *holdproc.Refused
+	held    *inside.Held
+	refused *inside.Refused
 	process stopper       // the one that holds the goroutine
 	ended   chan struct{} // closed when the hold has ended
 
@@ -161,8 +161,8 @@ func (h *holder) during(m *meeting) (context.Context, context.CancelFunc) {
 }
 
 // noteRefused notes why a pod was not held. It notes nothing of a goroutine of another kind: nobody meant that one.
-func (h *holder) noteRefused(r *holdproc.Refused) {
-	if r != nil && r.Reason != holdproc.NotWithin {
+func (h *holder) noteRefused(r *inside.Refused) {
+	if r != nil && r.Reason != inside.NotWithin {
 		h.host.Agent.Note("a pod was not held inside the kubelet: " + r.Text)
 	}
 }
@@ -175,7 +175,7 @@ func (h *holder) addHold(m *meeting) {
 }
 
 // held handles the hold process's report that it parked a goroutine.
-func (h *holder) held(r holdproc.Held) {
+func (h *holder) held(r inside.Held) {
 	at := uprobe.Stop{TID: r.TID, Place: r.Place, Goroutine: r.Goroutine, At: r.At}
 	m := h.meetings.report(at)
 	h.mu.Lock()
@@ -192,7 +192,7 @@ func (h *holder) held(r holdproc.Held) {
 
 // refused handles the hold process's report that it let a goroutine pass. If the report does not say which one, it
 // meets no call.
-func (h *holder) refused(r holdproc.Refused) {
+func (h *holder) refused(r inside.Refused) {
 	if r.Goroutine == 0 {
 		h.noteRefused(&r)
 		return
@@ -205,7 +205,7 @@ func (h *holder) refused(r holdproc.Refused) {
 }
 
 // ended handles the hold process's report that a hold has ended.
-func (h *holder) ended(r holdproc.Ended) {
+func (h *holder) ended(r inside.Ended) {
 	h.mu.Lock()
 	m := h.holds[r.Hold]
 	delete(h.holds, r.Hold)

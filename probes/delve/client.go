@@ -12,8 +12,8 @@ import (
 
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/delve/rescue"
+	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 // Handler gets what a debugger process reports, on one goroutine, in its order.
@@ -22,7 +22,7 @@ type Handler struct {
 	Begun   func(Begun)
 	Records func([]uprobe.Record)
 	Held    func(Held)
-	Ended   func(holdproc.Ended)
+	Ended   func(inside.Ended)
 	Stats   func(Stats)
 	Note    func(string)
 	// Lost gets how many reports were lost because podstep did not read them.
@@ -117,7 +117,7 @@ func (c *Client) Want(w Wanted) { c.link.Send(message{Wanted: &w}) }
 func (c *Client) LetGo(number uint64) { c.link.Send(message{LetGo: number}) }
 
 // Rule sets the places' rules. A goroutine is held alone at a place only if the place's rule allows it.
-func (c *Client) Rule(places []holdproc.Place) { c.link.Send(message{Rules: places}) }
+func (c *Client) Rule(places []inside.Place) { c.link.Send(message{Rules: places}) }
 
 // Bound sets how long the whole kubelet may stand still for a hold.
 func (c *Client) Bound(b Bounds) { c.link.Send(message{Bounds: &b}) }

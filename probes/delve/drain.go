@@ -10,7 +10,7 @@ import (
 	"github.com/go-delve/delve/service/api"
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // Delve makes a program stand still by sending it SIGTRAP. If a breakpoint stops the program just then, the signal

@@ -9,8 +9,8 @@ import (
 
 	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // TestFind: functions and lines of a stripped program are found as Delve names them. A name that nothing has, or that

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // hold is a goroutine that is held.
@@ -27,7 +27,7 @@ type hold struct {
 func (p *process) holdThread(tid int, r *uprobe.Record, place int) (held bool) {
 	p.endOf(r.G)
 	at := p.reading.Places[place]
-	h := &hold{Held: Held{Held: holdproc.Held{
+	h := &hold{Held: Held{Held: inside.Held{
 		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: clock.Now(),
 	}}}
 	switch why, allowed := p.park(h, at.Linked); {
@@ -99,8 +99,8 @@ func (p *process) park(h *hold, place uint64) (why string, allowed bool) {
 	if !ok {
 		return "", false // nothing shows whose goroutine it is
 	}
-	if refused := rule.Refuses(h.Functions, holdproc.Known{NotWithin: p.notWithin, Packages: p.options.Lines.Packages}); refused != nil {
-		if refused.Reason != holdproc.NotWithin { // otherwise nobody meant this goroutine
+	if refused := rule.Refuses(h.Functions, inside.Known{NotWithin: p.notWithin, Packages: p.options.Lines.Packages}); refused != nil {
+		if refused.Reason != inside.NotWithin { // otherwise nobody meant this goroutine
 			p.noteOnce("not held: %v", refused)
 		}
 		return "", false
@@ -124,14 +124,14 @@ func (p *process) note(format string, args ...any) {
 	p.link.Send(message{Note: fmt.Sprintf(format, args...)})
 }
 
-func howEnded(h *hold) holdproc.End {
+func howEnded(h *hold) inside.End {
 	switch {
 	case h.over:
-		return holdproc.LetGo
+		return inside.LetGo
 	case h.Until <= clock.Now():
-		return holdproc.LeaseOver
+		return inside.LeaseOver
 	}
-	return holdproc.Interrupted
+	return inside.Interrupted
 }
 
 // announce sends podstep the holds that have begun, after the records of their calls.
@@ -151,7 +151,7 @@ func (p *process) letGo(number uint64) {
 	switch {
 	case h == nil:
 	case h.Whole:
-		p.endHold(h, holdproc.LetGo)
+		p.endHold(h, inside.LetGo)
 	case !h.over:
 		h.over = true
 		p.endWait(h)
@@ -159,12 +159,12 @@ func (p *process) letGo(number uint64) {
 }
 
 // endHold ends a hold and reports that. The goroutine goes on when the kubelet does.
-func (p *process) endHold(h *hold, how holdproc.End) {
+func (p *process) endHold(h *hold, how inside.End) {
 	delete(p.holds, h.Hold)
 	if h.Whole {
 		p.rested = time.Now()
 	}
-	p.link.Send(message{Ended: &holdproc.Ended{Hold: h.Hold, How: how, At: clock.Now()}})
+	p.link.Send(message{Ended: &inside.Ended{Hold: h.Hold, How: how, At: clock.Now()}})
 }
 
 // waitStopped waits for as long as a hold keeps the whole kubelet stopped. Meanwhile it does what podstep asks for.
@@ -180,7 +180,7 @@ func (p *process) waitStopped() {
 		case <-time.After(until.Sub(clock.Now())):
 			for _, h := range p.holds {
 				if h.Whole && h.Until <= clock.Now() {
-					p.endHold(h, holdproc.LeaseOver)
+					p.endHold(h, inside.LeaseOver)
 				}
 			}
 		}

@@ -10,9 +10,9 @@ import (
 	"strings"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // Besides at steps, a goroutine is held at lines: at those of breakpoints, and at the next line if it goes on by
@@ -223,7 +223,7 @@ func (p *process) holdLine(tid int, address, g, goroutine uint64, s *lineStep) e
 		return nil
 	}
 	p.endOf(g)
-	h := &hold{Held: Held{Line: &Frame{Function: top.Function, File: top.File, Line: top.Line}, Held: holdproc.Held{
+	h := &hold{Held: Held{Line: &Frame{Function: top.Function, File: top.File, Line: top.Line}, Held: inside.Held{
 		Hold: p.number + 1, TID: tid, G: g, Goroutine: goroutine, Place: at, At: clock.Now(), Functions: stack.Functions(),
 	}}}
 	if err := p.parkNow(h, at, stack, regs); err != nil {
@@ -263,7 +263,7 @@ func (p *process) allowsLine(functions []string) error {
 			return nil
 		}
 		switch {
-		case !rule.Packages[holdproc.PackageOf(f)]:
+		case !rule.Packages[inside.PackageOf(f)]:
 			return fmt.Errorf("it is not known whether %s has a lock", f)
 		case slices.ContainsFunc(rule.Locking, func(l string) bool { return f == l || strings.HasPrefix(f, l+".") }):
 			return fmt.Errorf("%s takes a lock, for which others may wait", f)

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 func delveVersion() string {

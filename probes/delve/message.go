@@ -6,8 +6,8 @@ import (
 	"maps"
 	"time"
 
+	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 // Name is the probe's, in events.
@@ -98,7 +98,7 @@ func (w *Wanted) Equal(o *Wanted) bool {
 
 // Held is a goroutine that is held.
 type Held struct {
-	holdproc.Held
+	inside.Held
 	// Why is the reason why the whole kubelet is stopped; empty: it is not.
 	Why string
 	// Line is where the goroutine is held if it is not at a step.
@@ -166,7 +166,7 @@ type message struct {
 	Options *Options
 	Begin   *uprobe.Reading
 	Wanted  *Wanted
-	Rules   []holdproc.Place
+	Rules   []inside.Place
 	Bounds  *Bounds
 	LetGo   uint64
 	Renew   uint64
@@ -177,7 +177,7 @@ type message struct {
 	Begun   *Begun
 	Records []uprobe.Record
 	Held    *Held
-	Ended   *holdproc.Ended
+	Ended   *inside.Ended
 	Looked  *Answer
 	Stats   *Stats
 	Failed  string

@@ -17,7 +17,7 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // attachGC lets memory grow by so many percent while Delve attaches, before the garbage collector takes time.

@@ -19,9 +19,9 @@ import (
 
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/delve/rescue"
+	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/uprobe/holdproc"
 )
 
 // Unsupported is why Delve shows nothing on this architecture; nil: it does.
@@ -50,10 +50,10 @@ type process struct {
 
 	bounds    atomic.Pointer[Bounds]
 	wanted    Wanted
-	holds     map[uint64]*hold          // by number
-	number    uint64                    // of the last hold
-	places    map[uint64]int            // numbers by address
-	rules     map[uint64]holdproc.Place // which goroutines are held at a place, by address
+	holds     map[uint64]*hold        // by number
+	number    uint64                  // of the last hold
+	places    map[uint64]int          // numbers by address
+	rules     map[uint64]inside.Place // which goroutines are held at a place, by address
 	notWithin map[string]bool
 	rested    time.Time // when a hold last stopped the whole kubelet
 	stats     Stats
@@ -88,7 +88,7 @@ func Main() int {
 	companion.EndIfStill()
 	p := &process{
 		link:  companion.NewDuplex[message](c),
-		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]holdproc.Place{}, notWithin: map[string]bool{},
+		holds: map[uint64]*hold{}, places: map[uint64]int{}, rules: map[uint64]inside.Place{}, notWithin: map[string]bool{},
 		lines: map[uint64]bool{}, steps: map[uint64]*lineStep{}, passing: map[uint64]uint64{}, inside: nesting{}, noted: map[string]bool{},
 		kick: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
@@ -243,7 +243,7 @@ func (p *process) drive() {
 	switch {
 	case errors.Is(err, errExited):
 		for _, h := range p.holds {
-			p.endHold(h, holdproc.ProgramGone)
+			p.endHold(h, inside.ProgramGone)
 		}
 	case p.target != nil:
 		err = errors.Join(err, p.finish())

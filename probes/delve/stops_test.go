@@ -21,7 +21,7 @@ var bounded = map[string]string{
 	"probes/delve/rescue/net.go":     "the tracer has died: until the rescuer has written the instructions back, at most removeWithin",
 	"probes/delve/rescue/tracee.go":  "all threads, while the rescuer writes instructions back: stillTries times a few milliseconds",
 	"probes/uprobe/holdproc/look.go": "one thread, whose goroutine waits anyway",
-	"probes/uprobe/ptrace/ptrace.go": "no thread stops: PTRACE_SEIZE leaves it running",
+	"probes/inside/ptrace/ptrace.go": "no thread stops: PTRACE_SEIZE leaves it running",
 }
 
 // TestStopsAreBounded: each place of podstep's code that stops threads of another process is known, with what bounds the

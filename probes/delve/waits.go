@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // A parked goroutine waits in the kubelet by itself, while Delve makes the kubelet stand still and go on. The code

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // parts returns the table of a program, and the address at which its code begins.

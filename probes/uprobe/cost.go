@@ -17,7 +17,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/goproc"
+	"github.com/podstep/podstep/probes/inside/goproc"
 )
 
 // Cost is what the probe costs the kubelet.

@@ -5,7 +5,7 @@ package uprobe
 import (
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/podstep/podstep/probes/uprobe/gocode"
+	"github.com/podstep/podstep/probes/inside/gocode"
 )
 
 // maker is the function of Go's runtime that makes goroutines.

@@ -11,8 +11,8 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/goproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/goproc"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TestNumbers: the highest number of a goroutine is found in a running program, this one.

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/arch/x86/x86asm"
 
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
+	"github.com/podstep/podstep/probes/inside/gocode"
 )
 
 // TestPlaces: the entry and the exits of each shape of function are found.

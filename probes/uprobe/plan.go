@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/memory"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe/callers"
-	"github.com/podstep/podstep/probes/uprobe/goproc"
+	"github.com/podstep/podstep/probes/inside/goproc"
 )
 
 // plan states what the program in the kernel does at a kubelet's steps.

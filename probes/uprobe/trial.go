@@ -9,7 +9,7 @@ import (
 
 	"github.com/cilium/ebpf/features"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // openKernel loads the program with the data of a plan, in the first form that shows podstep all that podstep does itself.

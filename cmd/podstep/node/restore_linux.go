@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TakeoversDir is where the records of takeovers are.

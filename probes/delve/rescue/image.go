@@ -11,7 +11,7 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/podstep/podstep/probes/uprobe/goproc"
+	"github.com/podstep/podstep/probes/inside/goproc"
 )
 
 // image is a process's program: its code as the file has it, and its memory.

@@ -14,7 +14,7 @@ import (
 
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/ptrace"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/ptrace"
 )
 
 // tracee is a thread of the kubelet that stands still, and makes system calls for this process.

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/uprobe/ptrace"
+	"github.com/podstep/podstep/probes/inside/ptrace"
 )
 
 // The rescuer traces the debugger process. So the kernel stops a thread of it that is about to end, whatever ends it,

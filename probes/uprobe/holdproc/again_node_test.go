@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/labtest"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TestArmedAgain: places are armed again right after the last hold of an earlier arming has ended. The thread that

@@ -8,7 +8,8 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // Role is the argument by which this program is the hold process.
@@ -16,9 +17,9 @@ const Role = "holder"
 
 // Handler gets what a hold process reports, on one goroutine, in its order.
 type Handler struct {
-	Held    func(Held)
-	Refused func(Refused)
-	Ended   func(Ended)
+	Held    func(inside.Held)
+	Refused func(inside.Refused)
+	Ended   func(inside.Ended)
 	// Failed gets the reason why the hold process holds nothing any more: the program has ended.
 	Failed func(error)
 	// Lost gets how many reports were lost because podstep did not read them.
@@ -129,7 +130,7 @@ func (c *Client) handle(m *message) {
 // are traced. Without places it returns when they are not traced any more, unless goroutines are held. refused has,
 // by address, the places at which nothing can be held. Arm fails if nothing can be held at all, for instance because
 // another process traces the kubelet.
-func (c *Client) Arm(ctx context.Context, places []Place) (refused map[uint64]park.RefusedError, err error) {
+func (c *Client) Arm(ctx context.Context, places []inside.Place) (refused map[uint64]park.RefusedError, err error) {
 	a, err := c.arm(ctx, places)
 	if err != nil {
 		return nil, fmt.Errorf("arm places in the kubelet: %w", err)
@@ -138,7 +139,7 @@ func (c *Client) Arm(ctx context.Context, places []Place) (refused map[uint64]pa
 }
 
 // arm sends the places, and waits for the answer.
-func (c *Client) arm(ctx context.Context, places []Place) (*armed, error) {
+func (c *Client) arm(ctx context.Context, places []inside.Place) (*armed, error) {
 	waiting := make(chan *armed, 1)
 	c.mu.Lock()
 	c.number++

@@ -12,14 +12,15 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 var calm = toy.Options{Workers: 4, Garbage: 1, Pace: time.Millisecond}
 
 // hold holds worker 1 of a toy.
-func (c *client) hold(g *trigger, place park.Place, lease time.Duration) Held {
+func (c *client) hold(g *trigger, place park.Place, lease time.Duration) inside.Held {
 	c.t.Helper()
 	c.arm(place, lease)
 	g.want(1, true)
@@ -31,7 +32,7 @@ func TestLease(t *testing.T) {
 	y, g, c, place := setup(t, "", calm)
 	h := c.hold(g, place, 50*time.Millisecond)
 	before := y.Counts()
-	if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != LeaseOver || e.At < h.Until {
+	if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != inside.LeaseOver || e.At < h.Until {
 		t.Errorf("ended is %+v, of %+v", e, h)
 	}
 	y.Moved(before, y.All()...)
@@ -53,7 +54,7 @@ func TestLease(t *testing.T) {
 		t.Error("the goroutine went on while its hold was renewed")
 	}
 	c.Renew(h.Hold, 20*time.Millisecond)
-	if e := next(t, c.ended, "end"); e.How != LeaseOver {
+	if e := next(t, c.ended, "end"); e.How != inside.LeaseOver {
 		t.Errorf("ended is %+v", e)
 	}
 	y.Moved(before, y.All()...)
@@ -85,7 +86,7 @@ func TestSignals(t *testing.T) {
 		t.Errorf("the hold ended: %+v", <-c.ended)
 	}
 	c.LetGo(h.Hold)
-	if e := next(t, c.ended, "end"); e.How != LetGo {
+	if e := next(t, c.ended, "end"); e.How != inside.LetGo {
 		t.Errorf("ended is %+v", e)
 	}
 	y.Moved(before, y.All()...)
@@ -151,7 +152,7 @@ func TestLetGoByAnother(t *testing.T) {
 			t.Logf("let go in %v", time.Since(began))
 			y.Moved(before, y.All()...)
 			if !killed {
-				if e := next(t, c.ended, "end"); e.How != LetGo {
+				if e := next(t, c.ended, "end"); e.How != inside.LetGo {
 					t.Errorf("ended is %+v", e)
 				}
 			}
@@ -221,7 +222,7 @@ func TestProgramGoes(t *testing.T) {
 			y, g, c, place := setup(t, "", calm)
 			h := c.hold(g, place, time.Hour)
 			goes(y)
-			if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != ProgramGone {
+			if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != inside.ProgramGone {
 				t.Errorf("ended is %+v", e)
 			}
 			t.Log(next(t, c.failed, "failure"))

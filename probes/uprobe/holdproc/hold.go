@@ -9,7 +9,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // signalled handles a signal that is about to be delivered to a thread. It returns the signal to deliver; 0: none.
@@ -55,11 +56,11 @@ func isPending(pid, tid int, signal unix.Signal) bool {
 }
 
 // arrived handles the arrival of a goroutine that a probe chose at an armed place.
-func (t *tracer) arrived(tid int, th *thread, place Place, regs *unix.PtraceRegs, began time.Duration) {
+func (t *tracer) arrived(tid int, th *thread, place inside.Place, regs *unix.PtraceRegs, began time.Duration) {
 	if th.hold != nil { // that hold has ended, or the thread would not be here
 		t.endHold(th.hold, th.hold.howEnded(began))
 	}
-	refused := Refused{TID: tid, Place: place.Address}
+	refused := inside.Refused{TID: tid, Place: place.Address}
 	g, err := t.program.Goroutine(regs)
 	if g != nil {
 		refused.Goroutine, refused.Functions = g.ID, g.Functions()
@@ -93,7 +94,7 @@ func (t *tracer) park(th *thread, h *hold, g *park.Goroutine, regs *unix.PtraceR
 // reportHold reports that a hold has begun, and begins to look for its end.
 func (t *tracer) reportHold(h *hold, g *park.Goroutine, functions []string, began time.Duration) {
 	now, at := park.Now(), clock.Now()
-	t.report(message{Held: &Held{
+	t.report(message{Held: &inside.Held{
 		Hold: h.wait.Hold, TID: h.wait.TID, G: g.G, Goroutine: g.ID, Place: h.wait.Place, Functions: functions,
 		At: at, Until: at.Add(h.wait.Until - now), Stood: now - began,
 	}})

@@ -7,7 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // TestHold: a goroutine is parked at a place, and all others go on, the garbage collector
@@ -35,7 +36,7 @@ func TestHold(t *testing.T) {
 				t.Errorf("parked is %+v", w)
 			}
 			c.LetGo(h.Hold)
-			if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != LetGo {
+			if e := next(t, c.ended, "end"); e.Hold != h.Hold || e.How != inside.LetGo {
 				t.Errorf("ended is %+v", e)
 			}
 			y.Moved(now, y.All()...)

@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/clock"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // hold is a goroutine that is parked.
 type hold struct {
 	wait   park.Wait
-	how    End           // how it is about to end; empty: not known
+	how    inside.End    // how it is about to end; empty: not known
 	renew  time.Duration // the deadline to set; 0: none
 	starts time.Duration // when its thread was last made to begin its wait, by park.Now
 	waits  bool          // its thread was seen to wait since
@@ -38,7 +39,7 @@ func (t *tracer) look(h *hold) {
 	now, over := park.Now(), h.wait.Over()
 	switch {
 	case t.holds[h.wait.Hold] != h:
-	case !over && h.how == LetGo:
+	case !over && h.how == inside.LetGo:
 		t.stop(h)
 	case h.renew != 0:
 		t.stop(h)
@@ -63,22 +64,22 @@ func (t *tracer) look(h *hold) {
 func (h *hold) begins(now time.Duration) bool { return !h.waits && now < h.wait.Until }
 
 // howEnded returns how a hold ended that is over by now.
-func (h *hold) howEnded(now time.Duration) End {
+func (h *hold) howEnded(now time.Duration) inside.End {
 	switch {
 	case h.how != "":
 		return h.how
 	case now >= h.wait.Until:
-		return LeaseOver
+		return inside.LeaseOver
 	}
-	return Interrupted
+	return inside.Interrupted
 }
 
-func (t *tracer) endHold(h *hold, how End) {
+func (t *tracer) endHold(h *hold, how inside.End) {
 	delete(t.holds, h.wait.Hold)
 	if th := t.threads[h.wait.TID]; th != nil && th.hold == h {
 		th.hold = nil
 	}
-	t.report(message{Ended: &Ended{Hold: h.wait.Hold, How: how, At: clock.Now()}})
+	t.report(message{Ended: &inside.Ended{Hold: h.wait.Hold, How: how, At: clock.Now()}})
 }
 
 // disturbed handles a signal that interrupted a thread while its goroutine waits. park.Signal, sent by a process to
@@ -88,7 +89,7 @@ func (t *tracer) disturbed(h *hold, signal unix.Signal, code int32, regs *unix.P
 	h.waits = true
 	switch {
 	case signal == park.Signal && code == siTkill:
-		h.how = LetGo
+		h.how = inside.LetGo
 		t.lookLater(h, lookEvery/4)
 	default:
 		t.waitAgain(h, regs)
@@ -109,7 +110,7 @@ func (t *tracer) waitAgain(h *hold, regs *unix.PtraceRegs) {
 func (t *tracer) letGo(id uint64) {
 	for _, h := range t.holds {
 		if id == 0 || h.wait.Hold == id {
-			h.how = LetGo
+			h.how = inside.LetGo
 			t.stop(h)
 		}
 	}
@@ -135,9 +136,9 @@ func (t *tracer) stood(tid int, h *hold) {
 	}
 	now := park.Now()
 	switch waits := h.wait.Interrupted(&regs); {
-	case waits && h.how == LetGo:
+	case waits && h.how == inside.LetGo:
 		if h.wait.End(&regs) == nil {
-			t.endHold(h, LetGo)
+			t.endHold(h, inside.LetGo)
 			return
 		}
 		t.lookLater(h, lookEvery)

@@ -5,6 +5,8 @@ package holdproc
 import (
 	"testing"
 	"time"
+
+	"github.com/podstep/podstep/probes/inside"
 )
 
 // TestBegins: a thread that has not come to its wait is on its way there until the lease is over, however long that
@@ -20,7 +22,7 @@ func TestBegins(t *testing.T) {
 	if h.waits = true; h.begins(h.starts) {
 		t.Error("a thread that waits is on its way to its wait")
 	}
-	if how := h.howEnded(h.wait.Until); how != LeaseOver {
+	if how := h.howEnded(h.wait.Until); how != inside.LeaseOver {
 		t.Errorf("at the end of its lease it ended as %q", how)
 	}
 }

@@ -18,8 +18,9 @@ import (
 	uprobes "github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/rlimit"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // These tests need root: they trace a program that they build, and a probe in the kernel chooses its goroutines.
@@ -130,20 +131,20 @@ func (g *trigger) want(worker int64, once bool) {
 type client struct {
 	*Client
 	t       testing.TB
-	held    chan Held
-	refused chan Refused
-	ended   chan Ended
+	held    chan inside.Held
+	refused chan inside.Refused
+	ended   chan inside.Ended
 	failed  chan error
 }
 
 func startClient(t testing.TB, pid int) *client {
 	t.Helper()
 	const many = 1 << 16
-	c := &client{t: t, held: make(chan Held, many), refused: make(chan Refused, many), ended: make(chan Ended, many), failed: make(chan error, 1)}
+	c := &client{t: t, held: make(chan inside.Held, many), refused: make(chan inside.Refused, many), ended: make(chan inside.Ended, many), failed: make(chan error, 1)}
 	var err error
 	c.Client, err = Start(t.Context(), Options{PID: pid, Packages: map[string]bool{"main": true}}, nil, Handler{
-		Held: func(h Held) { c.held <- h }, Refused: func(r Refused) { c.refused <- r },
-		Ended: func(e Ended) { c.ended <- e }, Failed: func(err error) { c.failed <- err },
+		Held: func(h inside.Held) { c.held <- h }, Refused: func(r inside.Refused) { c.refused <- r },
+		Ended: func(e inside.Ended) { c.ended <- e }, Failed: func(err error) { c.failed <- err },
 		Lost: func(n int) { t.Errorf("%d reports are lost", n) },
 	})
 	if err != nil {
@@ -156,7 +157,7 @@ func startClient(t testing.TB, pid int) *client {
 // arm arms the entry of the toy's step.
 func (c *client) arm(place park.Place, lease time.Duration) {
 	c.t.Helper()
-	refused, err := c.Arm(context.Background(), []Place{{
+	refused, err := c.Arm(context.Background(), []inside.Place{{
 		Address: place.Address, Within: []string{"main.podWorkerLoop"}, NotWithin: []string{"main.locked"}, Lease: lease,
 	}})
 	if err != nil || len(refused) > 0 {

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 const (
@@ -35,7 +36,7 @@ type process struct {
 	tracer  *tracer
 	stats   stats
 	holds   atomic.Uint64
-	known   Known
+	known   inside.Known
 	started uint64 // Options.Started
 }
 
@@ -69,7 +70,7 @@ func Main() int {
 }
 
 func (p *process) open(o Options) (err error) {
-	p.known, p.started = Known{NotWithin: map[string]bool{}, Packages: o.Packages}, o.Started
+	p.known, p.started = inside.Known{NotWithin: map[string]bool{}, Packages: o.Packages}, o.Started
 	for _, f := range o.NotWithin {
 		p.known.NotWithin[f] = true
 	}
@@ -115,8 +116,8 @@ func (p *process) do(m *message) {
 }
 
 // arm arms these places, and no others. It leaves out those at which nothing can be held.
-func (p *process) arm(places []Place, answer *armed) error {
-	all := map[uint64]Place{}
+func (p *process) arm(places []inside.Place, answer *armed) error {
+	all := map[uint64]inside.Place{}
 	for _, place := range places {
 		known, why := p.program.Place(place.Address)
 		switch {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/inside/ptrace"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe/ptrace"
 )
 
 // With these options new threads are traced too, and an exec is reported. PTRACE_O_EXITKILL is not among them: when

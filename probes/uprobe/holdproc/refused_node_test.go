@@ -11,8 +11,9 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/labtest"
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // TestNotWithin: a goroutine is held only within the wanted function, and only if no forbidden function is between.
@@ -22,16 +23,16 @@ func TestNotWithin(t *testing.T) {
 	for worker, within := range map[int64]string{1000: "main.other", 2000: "main.locked"} {
 		g.want(worker, true)
 		r := next(t, c.refused, "refusal")
-		if r.Reason != NotWithin || !slices.Contains(r.Functions, within) || r.Place != place.Address {
+		if r.Reason != inside.NotWithin || !slices.Contains(r.Functions, within) || r.Place != place.Address {
 			t.Errorf("refused is %+v", r)
 		}
 	}
-	refused, err := c.Arm(t.Context(), []Place{{Address: place.Address, NotWithin: []string{"main.locked"}, Lease: time.Hour}})
+	refused, err := c.Arm(t.Context(), []inside.Place{{Address: place.Address, NotWithin: []string{"main.locked"}, Lease: time.Hour}})
 	if err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)
 	}
 	g.want(2000, true)
-	if r := next(t, c.refused, "refusal"); r.Reason != NotWithin {
+	if r := next(t, c.refused, "refusal"); r.Reason != inside.NotWithin {
 		t.Errorf("refused is %+v", r)
 	}
 	g.want(1000, true)
@@ -68,7 +69,7 @@ func TestRefusedPlaces(t *testing.T) {
 		place.Address + 1: park.Elsewhere, // within an instruction
 		exits[0].Next:     park.Elsewhere,
 	} {
-		refused, err := c.Arm(t.Context(), []Place{{Address: address, Lease: time.Hour}})
+		refused, err := c.Arm(t.Context(), []inside.Place{{Address: address, Lease: time.Hour}})
 		if err != nil || refused[address].Reason != want || refused[address].Text == "" {
 			t.Errorf("at %#x: %+v (%v), not %s", address, refused, err, want)
 		}
@@ -83,7 +84,7 @@ func TestAnotherTracer(t *testing.T) {
 	y, _, first, place := setup(t, "", calm)
 	first.arm(place, time.Hour)
 	second := startClient(t, y.PID)
-	_, err := second.Arm(t.Context(), []Place{{Address: place.Address, Lease: time.Hour}})
+	_, err := second.Arm(t.Context(), []inside.Place{{Address: place.Address, Lease: time.Hour}})
 	for _, part := range []string{"podstep", fmt.Sprint(first.PID()), fmt.Sprint(y.PID)} {
 		if err == nil || !strings.Contains(err.Error(), part) {
 			t.Errorf("the error is %v, without %s", err, part)
@@ -111,10 +112,10 @@ func TestExits(t *testing.T) {
 	y := toy.Start(t, toy.Build(t, ""), calm)
 	_, exits := exitsOf(t, y.PID)
 	c := startClient(t, y.PID)
-	places := []Place{}
+	places := []inside.Place{}
 	for _, e := range exits {
 		newTrigger(t, y.PID, e.Address).want(everyone, false)
-		places = append(places, Place{Address: e.Address, Within: []string{"main.podWorkerLoop"}, Lease: 3 * time.Millisecond})
+		places = append(places, inside.Place{Address: e.Address, Within: []string{"main.podWorkerLoop"}, Lease: 3 * time.Millisecond})
 	}
 	if refused, err := c.Arm(t.Context(), places); err != nil || len(refused) > 0 {
 		t.Fatal(refused, err)

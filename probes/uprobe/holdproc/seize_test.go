@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe/park"
 )
 
 // TestReusedNumber: a process that has got the number of a kubelet that has ended is not traced, however long ago the

@@ -14,8 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/agent/labtest"
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 // TestKilled: the hold process may be killed at any moment. The program goes on, with all of its goroutines.
@@ -29,7 +30,7 @@ func TestKilled(t *testing.T) {
 	for range n {
 		c := startClient(t, y.PID)
 		go func() { // it may be killed while Arm begins to trace
-			_, _ = c.Arm(t.Context(), []Place{{Address: place.Address, Within: []string{"main.podWorkerLoop"}, Lease: time.Millisecond}})
+			_, _ = c.Arm(t.Context(), []inside.Place{{Address: place.Address, Within: []string{"main.podWorkerLoop"}, Lease: time.Millisecond}})
 		}()
 		time.Sleep(rand.N(20 * time.Millisecond))
 		kill(t, c.PID(), unix.SIGKILL)
@@ -61,14 +62,14 @@ func stress(t *testing.T, version string, o toy.Options, n int) {
 	before := y.Counts()
 	g.want(everyone, false)
 	var stood []time.Duration
-	began, refused, ended := time.Now(), map[park.Reason]int{}, map[End]int{}
+	began, refused, ended := time.Now(), map[park.Reason]int{}, map[inside.End]int{}
 	for len(stood) < n {
 		select {
 		case h := <-c.held:
 			stood = append(stood, h.Stood)
 		case r := <-c.refused:
 			refused[r.Reason]++
-			if r.Reason != NotWithin {
+			if r.Reason != inside.NotWithin {
 				t.Errorf("refused is %+v", r)
 			}
 		case e := <-c.ended:
@@ -83,7 +84,7 @@ func stress(t *testing.T, version string, o toy.Options, n int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if ended[LeaseOver] < n/2 || len(ended) > 1 {
+	if ended[inside.LeaseOver] < n/2 || len(ended) > 1 {
 		t.Errorf("holds ended %v", ended)
 	}
 	now := y.Moved(y.Counts(), y.All()...)

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/ptrace"
+	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/ptrace"
 )
 
 // tracer traces the program's threads while places are armed or goroutines are held. It does so on a thread of its
@@ -23,10 +24,10 @@ type tracer struct {
 	report  func(message)
 	next    func() uint64 // the number of the next hold
 	stats   *stats
-	known   Known
+	known   inside.Known
 
 	// Only the thread uses these.
-	armed   map[uint64]Place // by the address behind the place's instruction
+	armed   map[uint64]inside.Place // by the address behind the place's instruction
 	threads map[int]*thread
 	holds   map[uint64]*hold
 	gone    bool
@@ -97,7 +98,7 @@ func (t *tracer) idle() bool { return t.gone || len(t.armed) == 0 && len(t.holds
 func (t *tracer) programGone() {
 	t.gone = true
 	for _, h := range t.holds {
-		t.endHold(h, ProgramGone)
+		t.endHold(h, inside.ProgramGone)
 	}
 }
 
@@ -109,7 +110,7 @@ func (t *tracer) handle(tid int, status unix.WaitStatus) {
 	companion.Mishap("stop")
 	if !status.Stopped() {
 		if th := t.threads[tid]; th != nil && th.hold != nil {
-			t.endHold(th.hold, ProgramGone)
+			t.endHold(th.hold, inside.ProgramGone)
 		}
 		delete(t.threads, tid)
 		return

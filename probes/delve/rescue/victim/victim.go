@@ -16,8 +16,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
-	"github.com/podstep/podstep/probes/uprobe/ptrace"
+	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/ptrace"
 )
 
 // env makes a test program that calls Play be the victim.

@@ -12,9 +12,9 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/inside/gocode"
+	"github.com/podstep/podstep/probes/inside/goproc"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
-	"github.com/podstep/podstep/probes/uprobe/goproc"
 )
 
 // Program is a running Go program, with all that is needed to park its goroutines.

@@ -1,10 +1,10 @@
-package holdproc
+package inside
 
 import (
 	"strings"
 	"testing"
 
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TestRefuses: a goroutine is held only within the wanted function, and only if it is known of all functions between

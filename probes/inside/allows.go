@@ -1,11 +1,11 @@
-package holdproc
+package inside
 
 import (
 	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/uprobe/park"
+	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // Known is what is known of the program's functions.

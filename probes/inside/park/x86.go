@@ -7,8 +7,8 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/podstep/podstep/probes/inside/gocode"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // x86 is the code of a program on amd64.

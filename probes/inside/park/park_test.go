@@ -16,7 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/probes/uprobe/toy"
+	"github.com/podstep/podstep/probes/inside/toy"
 )
 
 var idle = toy.Options{Workers: 1, Pace: time.Millisecond}

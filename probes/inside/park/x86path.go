@@ -8,8 +8,8 @@ import (
 
 	"golang.org/x/arch/x86/x86asm"
 
+	"github.com/podstep/podstep/probes/inside/gocode"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // x86Saved are the registers that debugCallV2 restores. The stack pointer is not among them. debugCallV2 keeps the frame

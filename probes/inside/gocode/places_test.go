@@ -9,8 +9,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/podstep/podstep/probes/inside/toy"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/toy"
 )
 
 // arches are the architectures of which the places are known.

@@ -7,8 +7,8 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/podstep/podstep/probes/inside/gocode"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe/gocode"
 )
 
 // TestWide: in each function of this program, a debugger's breakpoint stands at an instruction of several bytes, at
