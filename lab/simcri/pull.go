@@ -97,6 +97,9 @@ func (s *Server) PullImage(ctx context.Context, r *runtimeapi.PullImageRequest) 
 	if err := s.failPull(ctx, r, name, b); err != nil {
 		return nil, err
 	}
+	if b.pullAuth != "" && b.pullAuth != r.GetAuth().GetUsername()+":"+r.GetAuth().GetPassword() {
+		return nil, pullFaults["unauthorized"](name)
+	}
 	sc := s.scenario.Load()
 	i := sc.newImage(name)
 	took := b.pullTime

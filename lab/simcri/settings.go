@@ -22,6 +22,7 @@ type behaviour struct {
 	pullImage                  string
 	pullTime                   time.Duration
 	pullTimes                  int
+	pullAuth                   string
 	createError, startError    string
 	createTimes, startTimes    int
 	stopError                  string
@@ -77,6 +78,7 @@ var settings = []Setting{
 	{"pull-image", true, "GLOB", "which images `pull` and `pull-time` are about; without it, all of the pod.", glob(func(b *behaviour) *string { return &b.pullImage })},
 	{"pull-time", true, "DURATION", "how long a pull takes, whatever its size.", length(func(b *behaviour) *time.Duration { return &b.pullTime })},
 	{"pull-times", true, "N", "how often `pull` fails before it goes well; without it, always.", count(func(b *behaviour) *int { return &b.pullTimes })},
+	{"pull-auth", true, "USER:PASSWORD", "the credentials that the registry wants; without them it refuses.", text(func(b *behaviour) *string { return &b.pullAuth })},
 	{"create-error", false, "TEXT", "CreateContainer fails with this text.", text(func(b *behaviour) *string { return &b.createError })},
 	{"create-times", false, "N", "how often; without it, always.", count(func(b *behaviour) *int { return &b.createTimes })},
 	{"start-error", false, "TEXT", "StartContainer fails as it does when runc says this; the container has exited with 128, StartError.", text(func(b *behaviour) *string { return &b.startError })},
