@@ -46,7 +46,7 @@ var rooms = []room{
 	{name: "screen", at: []string{"tui", "docs/pictures"}, uses: []string{"catalogue", "secrets", "event", "api", "story", "client", "why", "walk", "labstate"}},
 	{name: "command", at: []string{"cmd"}, uses: []string{"catalogue", "scrape", "hook", "inside", "probe", "event", "api", "log", "story", "client", "far", "why", "mcp", "attach", "walk", "editor", "screen", "labstate", "whatif"}},
 	{name: "release", at: []string{"release"}},
-	{name: "plugins", at: []string{"lab/csidriver", "lab/dradriver", "lab/plugin"}},
+	{name: "plugins", at: []string{"lab/credentials", "lab/csidriver", "lab/deviceplugin", "lab/dradriver", "lab/plugin"}},
 	{name: "explore", at: []string{"lab/explore", "lab/faults", "lab/filefaults"}, uses: []string{"plugins", "catalogue", "event", "api", "client", "why"}},
 	{name: "lab", at: []string{"lab"}, uses: []string{"catalogue", "secrets", "hook", "whatif", "api", "client", "agent", "plugins", "explore", "labstate"}},
 	{name: "test", at: []string{"agent/labtest", "lab/soak", "lab/stuck", "lab/vm", "lab/harmless"}, uses: []string{"catalogue", "event", "api", "log", "client", "why", "labstate"}},

@@ -72,7 +72,7 @@ func (l *Lab) outlives(p *process) bool {
 	switch kindOf(p.name) {
 	case "kubelet", "simcri":
 		return l.up && len(l.nodes) > 1
-	case devicesPart, storagePart:
+	case devicesPart, storagePart, pluginPart:
 		return l.up
 	}
 	return false

@@ -21,6 +21,7 @@ type Options struct {
 	Nodes          int    // how many nodes; 0: one. Those of a containerd lab are one
 	MaxPods        int    // how many pods the node takes; 0: the kubelet's default, 110
 	Devices        int    // how many devices of the lab's DRA driver each node of a sim lab has; 0: no driver
+	DevicePlugin   int    // how many devices of the lab's device plugin each node of a sim lab has; 0: no plugin
 	Storage        bool   // each node of a sim lab has the lab's CSI driver
 	RestartKubelet bool   // start the kubelet again when it ends
 	RestartRuntime bool   // start the container runtime again when it ends
@@ -46,7 +47,10 @@ type Called struct {
 	PKI     string // directory of the lab's certificates and keys
 	Devices string // socket of the DRA driver; empty: there is none
 	Storage string // socket of the CSI driver; empty: there is none
-	Files   string // socket at which the kubelet offers its file operations; empty: they go their way
+	Plugin  string // socket of the device plugin; empty: there is none
+	// Credentials is the socket at which the kubelet's credential plugin asks; empty: the kubelet has no such plugin.
+	Credentials string
+	Files       string // socket at which the kubelet offers its file operations; empty: they go their way
 }
 
 // UsageError is an option that cannot be used as it is.
@@ -108,6 +112,12 @@ func (o *Options) checkPlugins() error {
 	}
 	if o.Devices > 0 && o.Runtime != labstate.Sim {
 		return usagef("the lab's devices are for simulated containers: leave out --devices, or use --runtime sim")
+	}
+	if o.DevicePlugin < 0 || o.DevicePlugin > maxDevices {
+		return usagef("a node does not have %d devices of a plugin: choose a number from 1 to %d, or 0 for none", o.DevicePlugin, maxDevices)
+	}
+	if o.DevicePlugin > 0 && o.Runtime != labstate.Sim {
+		return usagef("the lab's device plugin is for simulated containers: leave out --device-plugin, or use --runtime sim")
 	}
 	if o.Storage && o.Runtime != labstate.Sim {
 		return usagef("the lab's storage is for simulated containers: leave out --storage, or use --runtime sim")

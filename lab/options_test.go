@@ -21,6 +21,7 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: labstate.Sim, Scenario: "s"},
 		{Dir: "d", Runtime: labstate.Sim, MaxPods: 500},
 		{Dir: "d", Runtime: labstate.Sim, Devices: maxDevices},
+		{Dir: "d", Runtime: labstate.Sim, DevicePlugin: maxDevices},
 	} {
 		if err := o.check(); err != nil {
 			t.Errorf("%+v: %v", o, err)
@@ -37,6 +38,9 @@ func TestOptions(t *testing.T) {
 		{Dir: "d", Runtime: labstate.Sim, Devices: -1},
 		{Dir: "d", Runtime: labstate.Sim, Devices: maxDevices + 1},
 		{Dir: "d", Runtime: labstate.Containerd, Devices: 1},
+		{Dir: "d", Runtime: labstate.Sim, DevicePlugin: -1},
+		{Dir: "d", Runtime: labstate.Sim, DevicePlugin: maxDevices + 1},
+		{Dir: "d", Runtime: labstate.Containerd, DevicePlugin: 1},
 		{Dir: "d", Runtime: labstate.Sim, Nodes: -1},
 		{Dir: "d", Runtime: labstate.Sim, Nodes: maxNodes + 1},
 		{Dir: "d", Runtime: labstate.Containerd, Nodes: 2},

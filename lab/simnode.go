@@ -66,6 +66,9 @@ func (n *simNode) add(p *plan) {
 		if n.options.Devices > 0 {
 			p.add(h.part(devicesPart), inTurn(h.startDevices, h.waitDevices), h.part("kubelet"))
 		}
+		if n.options.DevicePlugin > 0 {
+			p.add(h.part(pluginPart), inTurn(h.startDevicePlugin, h.waitDevicePlugin), h.part("kubelet"))
+		}
 		if n.options.Storage {
 			p.add(h.part(storagePart), inTurn(h.startStorage, h.waitStorage), h.part("kubelet"))
 		}
@@ -129,6 +132,9 @@ func (h simHost) parts() Called {
 	if h.options.Devices > 0 {
 		c.Devices = h.plugin("dra")
 	}
+	if h.options.DevicePlugin > 0 {
+		c.Plugin = h.plugin("dev")
+	}
 	if h.options.Storage {
 		c.Storage = h.plugin("csi")
 	}
@@ -168,7 +174,11 @@ func (h simHost) startKubelet(context.Context) error {
 		return err
 	}
 	own := h.labNode.paths
-	args := slices.Concat([]string{"kubelet", "--"}, h.kubeletArgs(h.labNode), []string{
+	credentials, err := h.placeCredentials()
+	if err != nil {
+		return err
+	}
+	args := slices.Concat([]string{"kubelet", "--"}, h.kubeletArgs(h.labNode), credentials, []string{
 		"--agent=" + own.agent(),
 		"--container-logs-dir=" + own.containerLogs(),
 		"--cgroups-dir=" + own.node("cgroup"),

@@ -25,6 +25,7 @@ type labFlags struct {
 	nodes      int
 	devices    int
 	storage    bool
+	plugged    int
 }
 
 func (a *app) lab() *cobra.Command {
@@ -74,6 +75,7 @@ containers are real too.`,
 	cmd.Flags().StringVar(&flags.scenario, "scenario", "", "scenario `FILE` for the simulated runtime")
 	cmd.Flags().IntVar(&flags.nodes, "nodes", 1, "how many nodes the lab has, with simulated containers")
 	cmd.Flags().IntVar(&flags.devices, "devices", 0, "how many devices of a DRA driver each node has, with simulated containers (default: 1 for a walk that needs devices)")
+	cmd.Flags().IntVar(&flags.plugged, "device-plugin", 0, "how many devices of a device plugin each node has, with simulated containers (default: no plugin)")
 	cmd.Flags().BoolVar(&flags.storage, "storage", false, "each node has a CSI driver, with simulated containers")
 	cmd.Flags().IntVar(&flags.port, "port", 0, "port of the API server on 127.0.0.1 (default: a free one)")
 	cmd.Flags().BoolVar(&flags.restart, "restart-kubelet", false, "start the kubelet again when it ends")
@@ -92,7 +94,7 @@ func labAgents(dir string) ([]fleet.Node, error) {
 }
 
 // handedOn are the flags that podstep-lab has, too.
-var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet", "nodes", "devices", "storage"}
+var handedOn = []string{"runtime", "kubelet", "containerd", "scenario", "port", "restart-kubelet", "nodes", "devices", "device-plugin", "storage"}
 
 // arguments returns those for podstep-lab: the directory, and the flags that were given. needsDevices: the lab is
 // started for a walk that needs them.

@@ -13,8 +13,10 @@ import (
 	"k8s.io/kubernetes/pkg/kubelet/cm"
 	"k8s.io/kubernetes/pkg/kubelet/cm/containermap"
 	"k8s.io/kubernetes/pkg/kubelet/cm/cpumanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/devicemanager"
 	"k8s.io/kubernetes/pkg/kubelet/cm/dra"
 	"k8s.io/kubernetes/pkg/kubelet/cm/memorymanager"
+	"k8s.io/kubernetes/pkg/kubelet/cm/resourceupdates"
 	"k8s.io/kubernetes/pkg/kubelet/cm/topologymanager"
 	"k8s.io/kubernetes/pkg/kubelet/config"
 	"k8s.io/kubernetes/pkg/kubelet/lifecycle"
@@ -29,8 +31,7 @@ import (
 // their requests never reach that.
 const reserved = 100 << 20
 
-// containerManager is the kubelet's topology, CPU, memory and DRA manager, with simulated cgroups. There are no device
-// plugins.
+// containerManager is the kubelet's topology, CPU, memory, device and DRA manager, with simulated cgroups.
 type containerManager struct {
 	cm.ContainerManager // the stub, for what does not exist here
 	config              cm.NodeConfig
@@ -39,6 +40,8 @@ type containerManager struct {
 	cpu                 cpumanager.Manager
 	memory              memorymanager.Manager
 	dynamic             *dra.Manager
+	plugged             *devicemanager.ManagerImpl
+	updates             chan resourceupdates.Update
 }
 
 func newContainerManager(m *machine, cgroups string, server *options.KubeletServer) (cm.ContainerManager, error) {
@@ -50,6 +53,7 @@ func newContainerManager(m *machine, cgroups string, server *options.KubeletServ
 	stub := cm.NewStubContainerManager()
 	c := &containerManager{
 		ContainerManager: stub,
+		updates:          make(chan resourceupdates.Update, 10),
 		config:           cm.NodeConfig{CgroupsPerQOS: server.CgroupsPerQOS, CgroupRoot: "/", CgroupDriver: "cgroupfs", CgroupVersion: 2},
 		pods: &podCgroups{
 			PodContainerManager: stub.NewPodContainerManager(), dir: cgroups, qos: qosCgroups(), steps: steps,
@@ -76,6 +80,11 @@ func newContainerManager(m *machine, cgroups string, server *options.KubeletServ
 	if c.dynamic, err = newDynamicResources(server); err != nil {
 		return nil, err
 	}
+	if c.plugged, err = newPlugged(logger, server.RootDirectory, info.Topology, c.topology); err != nil {
+		return nil, fmt.Errorf("create device manager: %w", err)
+	}
+	c.forward()
+	c.topology.AddHintProvider(logger, c.plugged)
 	c.topology.AddHintProvider(logger, c.cpu)
 	c.topology.AddHintProvider(logger, c.memory)
 	return c, nil
@@ -93,6 +102,10 @@ func (c *containerManager) Start(ctx context.Context, node *v1.Node, activePods 
 	}
 	if err := c.dynamic.Start(ctx, dra.ActivePodsFunc(activePods), dra.GetNodeFunc(getNode), ready); err != nil {
 		return fmt.Errorf("start DRA manager: %w", err)
+	}
+	known, running := containersOf(ctx, runtime)
+	if err := c.plugged.Start(klog.FromContext(ctx), devicemanager.ActivePodsFunc(activePods), ready, known, running); err != nil {
+		return fmt.Errorf("start device manager: %w", err)
 	}
 	return nil
 }

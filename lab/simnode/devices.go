@@ -36,15 +36,21 @@ func newDynamicResources(server *options.KubeletServer) (*dra.Manager, error) {
 }
 
 func (c *containerManager) GetPluginRegistrationHandlers() map[string]cache.PluginHandler {
-	return map[string]cache.PluginHandler{pluginregistration.DRAPlugin: c.dynamic.GetWatcherHandler()}
+	return map[string]cache.PluginHandler{
+		pluginregistration.DRAPlugin: c.dynamic.GetWatcherHandler(), pluginregistration.DevicePlugin: c.plugged.GetWatcherHandler(),
+	}
 }
 
-func (c *containerManager) GetResources(_ context.Context, pod *v1.Pod, ctr *v1.Container) (*container.RunContainerOptions, error) {
+func (c *containerManager) GetResources(ctx context.Context, pod *v1.Pod, ctr *v1.Container) (*container.RunContainerOptions, error) {
 	info, err := c.dynamic.GetResources(pod, ctr)
 	if err != nil {
 		return nil, err
 	}
-	return &container.RunContainerOptions{CDIDevices: info.CDIDevices}, nil
+	has := &container.RunContainerOptions{CDIDevices: info.CDIDevices}
+	if err := c.pluggedResources(ctx, pod, ctr, has); err != nil {
+		return nil, err
+	}
+	return has, nil
 }
 
 func (c *containerManager) PrepareDynamicResources(ctx context.Context, pod *v1.Pod) error {
@@ -57,11 +63,23 @@ func (c *containerManager) UnprepareDynamicResources(ctx context.Context, pod *v
 
 // UpdateAllocatedResourcesStatus puts the devices that containers have, and their health, into a pod's status.
 func (c *containerManager) UpdateAllocatedResourcesStatus(pod *v1.Pod, status *v1.PodStatus) {
+	c.plugged.UpdateAllocatedResourcesStatus(pod, status)
 	c.dynamic.UpdateAllocatedResourcesStatus(pod, status)
 }
 
 // Updates names the pods of devices whose health has changed.
-func (c *containerManager) Updates() <-chan resourceupdates.Update { return c.dynamic.Updates() }
+func (c *containerManager) Updates() <-chan resourceupdates.Update { return c.updates }
+
+// forward passes on the updates of both managers of devices.
+func (c *containerManager) forward() {
+	for _, from := range []<-chan resourceupdates.Update{c.dynamic.Updates(), c.plugged.Updates()} {
+		go func() {
+			for u := range from {
+				c.updates <- u
+			}
+		}()
+	}
+}
 
 func (c *containerManager) PodMightNeedToUnprepareResources(uid types.UID) bool {
 	return c.dynamic.PodMightNeedToUnprepareResources(uid)

@@ -24,6 +24,8 @@ var mains = map[string]func(args []string) int{
 	"simcri":                  containerRuntime,
 	"dra-driver":              deviceDriver,
 	"csi-driver":              storageDriver,
+	"device-plugin":           devicePlugin,
+	"credential-plugin":       credentialPlugin,
 }
 
 // runComponent joins the cgroup and becomes the part called name. The name "exec" becomes the program args[0].

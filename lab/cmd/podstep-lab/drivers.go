@@ -9,7 +9,9 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/podstep/podstep/lab/credentials"
 	"github.com/podstep/podstep/lab/csidriver"
+	"github.com/podstep/podstep/lab/deviceplugin"
 	"github.com/podstep/podstep/lab/dradriver"
 )
 
@@ -30,6 +32,29 @@ func storageDriver(args []string) int {
 	o.AddTo(fs)
 	fs.StringVar(&o.Dir, "dir", "", "directory for volumes")
 	return driver(fs, args, func(ctx context.Context) error { return csidriver.Run(ctx, o) })
+}
+
+// devicePlugin serves a kubelet as device plugin until a signal ends it.
+func devicePlugin(args []string) int {
+	var o deviceplugin.Options
+	fs := pflag.NewFlagSet("device-plugin", pflag.ContinueOnError)
+	o.AddTo(fs)
+	fs.IntVar(&o.Devices, "devices", 1, "how many devices the node has")
+	anew := make(chan os.Signal, 1)
+	signal.Notify(anew, syscall.SIGHUP)
+	o.Anew = anew
+	return driver(fs, args, func(ctx context.Context) error { return deviceplugin.Run(ctx, o) })
+}
+
+// credentialPlugin gives a kubelet the credentials for an image.
+func credentialPlugin(args []string) int {
+	fs := pflag.NewFlagSet("credential-plugin", pflag.ContinueOnError)
+	socket := fs.String("socket", "", "socket at which the plugin asks")
+	if err := fs.Parse(args); err != nil {
+		fmt.Fprintf(os.Stderr, "%s: %v\n", fs.Name(), err)
+		return 2
+	}
+	return credentials.Run(*socket, os.Stdin, os.Stdout, os.Stderr)
 }
 
 // driver reads a driver's flags and runs the driver until a signal ends it. It returns the exit code.

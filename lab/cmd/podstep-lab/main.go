@@ -65,6 +65,7 @@ It stays in the foreground and prints one line that starts with "ready" when the
 	flags.IntVar(&options.KubeletV, "kubelet-v", 2, "log level of the kubelet")
 	flags.IntVar(&options.MaxPods, "max-pods", 0, "how many pods the node takes (default: as many as a kubelet does by itself, 110)")
 	flags.IntVar(&options.Devices, "devices", 0, "how many devices of the lab's own DRA driver each node of a sim lab has (default: no driver)")
+	flags.IntVar(&options.DevicePlugin, "device-plugin", 0, "how many devices of the lab's own device plugin each node of a sim lab has (default: no plugin)")
 	flags.BoolVar(&options.Storage, "storage", false, "each node of a sim lab has the lab's own CSI driver")
 	flags.BoolVar(&options.RestartKubelet, "restart-kubelet", false, "start the kubelet again when it ends, instead of ending the lab")
 	flags.BoolVar(&options.RestartRuntime, "restart-runtime", false, "start the container runtime again when it ends, instead of ending the lab")
