@@ -16,7 +16,7 @@ import (
 )
 
 // imageChecks are the checks of table/image.yaml.
-var imageChecks = []check{pullSecrets, presentButRefused, pullGoesOn, pullFailed}
+var imageChecks = []check{pullSecrets, presentButRefused, credentialPluginFails, credentialPluginHangs, noCredentials, pullGoesOn, pullFailed}
 
 // pullReasons are the waiting reasons of a container whose image cannot be had.
 var pullReasons = Strings{"ErrImagePull", "ImagePullBackOff"}

@@ -11,7 +11,7 @@ import (
 )
 
 // startChecks are the checks of table/start.yaml.
-var startChecks = []check{missingConfig, startFailed, startGoesOn, crashes, startsFail, notRestarted, notStarted, lostSight}
+var startChecks = []check{missingConfig, startFailed, startGoesOn, devicePluginHangs, crashes, startsFail, notRestarted, notStarted, lostSight}
 
 // beforeStart are the phases in which a pod still has a container to be started.
 var beforeStart = []Phase{Creating, Init, Starting, Unready}

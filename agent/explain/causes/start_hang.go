@@ -1,8 +1,12 @@
 package causes
 
 import (
+	"maps"
 	"slices"
+	"strings"
 	"time"
+
+	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/probes"
@@ -45,6 +49,50 @@ func startGoesOn(c *Case) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// preStartLong is how long the kubelet waits for a device plugin before a container is made.
+const preStartLong = 31 * time.Second
+
+// preStart is the call by which it asks.
+var preStart = expr(`devicemanager\.\(\*endpointImpl\)\.preStartContainer$`)
+
+// devicePluginHangs finds that the kubelet gathers what a container with a device needs, and does not come back. It asks
+// the device plugin there, and works on a few files. Beyond the deadline of the plugin it is a file.
+func devicePluginHangs(c *Case) (out []Finding) {
+	for _, f := range c.matchGoroutine(Named("start.devicePluginHangs"), &Stack{Func: preStart}) {
+		i := slices.IndexFunc(c.containers(), func(k container) bool { return k.State.Waiting != nil && pluggedIn(c.specOf(k.Name)) != "" })
+		if i >= 0 {
+			f.Subject = c.containers()[i].Name
+			f.Args["container"], f.Args["resource"] = f.Subject, pluggedIn(c.specOf(f.Subject))
+			out = append(out, f)
+		}
+	}
+	k := c.innermost(answerLong, "GenerateRunContainerOptions")
+	if k == nil || !c.Story.Calls || c.Now.Sub(k.Began) > preStartLong {
+		return out
+	}
+	name := c.containerOf(k)
+	resource := pluggedIn(c.specOf(name))
+	if resource == "" {
+		return out
+	}
+	args := c.callArgs(k)
+	args["container"], args["resource"] = name, resource
+	return append(out, c.found("start.devicePluginHangs", name, args, Likely, k.Began, c.call(k)))
+}
+
+// pluggedIn returns the first resource of a device plugin that a container asks for; empty: it asks for none.
+func pluggedIn(k *corev1.Container) string {
+	if k == nil {
+		return ""
+	}
+	for _, name := range slices.Sorted(maps.Keys(k.Resources.Limits)) {
+		if domain, _, has := strings.Cut(string(name), "/"); has && domain != "kubernetes.io" && !strings.HasSuffix(domain, ".kubernetes.io") {
+			return string(name)
+		}
+	}
+	return ""
 }
 
 // betweenTurns reports whether a probe that sees the worker's turns sees none: the worker waits for no hook and no call.

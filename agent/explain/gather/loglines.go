@@ -31,7 +31,7 @@ var ofTheNode = regexp.MustCompile(`(?i)^(?:` + strings.Join([]string{
 	`Error (?:updating|getting) .*node`, `Unable to (?:update|register|read config)`, `Failed to (?:update lease|ensure lease|contact API server|watch|list)`,
 	`Unhandled Error`, `Could not process manifest`, `Failed (?:creating|deleting) a? ?mirror pod`, `(?:Image|Container) garbage collection failed`,
 	`Shutdown manager`, `Starting kubelet`, `Kubelet (?:failed|stopped)`, `Failed to (?:start|initialize)`, `GenericPLEG`, `PLEG`, `No need to create a mirror pod`,
-	`SyncLoop \(probe\)|SyncLoop \(PLEG\): ignore`, `Use of .* too long`, `Allocate failed`, `Device plugin`,
+	`SyncLoop \(probe\)|SyncLoop \(PLEG\): ignore`, `Use of .* too long`, `Allocate failed`, `Device plugin`, `Failed (?:to provide credentials|getting credential)`,
 }, "|") + `)`)
 
 // keep reports whether a line is kept: one of the pod, or of the whole node.
