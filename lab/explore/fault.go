@@ -36,7 +36,9 @@ func (f Fault) rule(marker string) *faults.Rule {
 func (f Fault) alone() bool { return slow(f.Action) && holdsUp(f.Op.Call) || nobodys(f.Op.Call) }
 
 // nobodys reports whether a call names no pod. It is known whose it is only while no other pod makes such calls.
-func nobodys(c faults.Call) bool { return c.Side == faults.Plugin && c.Method == "NodeGetCapabilities" }
+func nobodys(c faults.Call) bool {
+	return c.Side == faults.Plugin && (c.Method == "NodeGetCapabilities" || slices.Contains(deviceCalls, c.Method))
+}
 
 // slow reports whether a call that is broken so takes long. The kubelet's client tries a request again by itself, many
 // times, before it returns the status 429.
@@ -87,7 +89,7 @@ func faultsOf(life *Life, seen []faults.Op) (out []Fault) {
 			ops = append(ops, o)
 		}
 	}
-	for _, side := range []faults.Side{faults.CRI, faults.API, faults.Plugin, faults.File} {
+	for _, side := range []faults.Side{faults.CRI, faults.API, faults.Plugin, faults.Exec, faults.File} {
 		for _, action := range faults.Actions(side) {
 			for _, o := range ops {
 				if o.Side != side || !faults.Fits(o.Call, action) {

@@ -170,6 +170,14 @@ var stands = []stand{
 	{"api get resourceclaims *", "", []string{"sandbox.claimUnread"}},
 	{"api get resourceclaims *", "hang late", []string{"sandbox.devicesHang"}},
 	{"api delete pods", "", []string{"terminating.deleteRefused", "terminating.deleteUnanswered"}},
+	{"plugin Allocate", "hang late", []string{"node.deviceAllocation"}},
+	{"plugin Allocate", "empty", []string{"admission.devices"}},
+	{"plugin PreStartContainer", "hang late", []string{"start.devicePluginHangs"}},
+	{"plugin GetPreferredAllocation", "hang late", []string{"node.deviceAllocation"}},
+	{"plugin ListAndWatch", "", []string{"admission.devices", "scheduling.notOffered"}},           // there are no devices
+	{"plugin GetDevicePluginOptions", "", []string{"admission.devices", "scheduling.notOffered"}}, // nor if the plugin cannot register
+	{"exec GetCredentials *", "hang late", []string{"image.credentialPluginHangs"}},
+	{"exec GetCredentials *", "", []string{"image.unauthorized", "image.credentialPluginFails"}}, // the kubelet pulls without; its log alone has the plugin's error
 	{"plugin NodePrepareResources", "hang late", []string{"sandbox.devicesHang"}},
 	{"plugin NodeUnprepareResources", "hang late", []string{"terminating.draHangs"}},
 	{"plugin NodeStageVolume", "hang late", []string{"volumes.driverSilent"}},

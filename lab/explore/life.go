@@ -28,7 +28,9 @@ type Life struct {
 	// files: file operations are broken, too.
 	files bool
 	// plugins: the pod uses plugins, and only calls about them are broken.
-	plugins bool
+	plugins *plugins
+	// unbound: the pod may get no node at all.
+	unbound bool
 	// done reports whether the pod has come where it has to. The pod is nil when it is gone.
 	done func(*corev1.Pod) bool
 }
@@ -42,9 +44,13 @@ var Lives = []Life{
 	}},
 	{Name: "resize", Title: "a container gets more CPU", ready: true, begin: resizePod, done: resized},
 	{Name: "end-pulling", Title: "a pod is deleted while an image is pulled", change: pullsLong, when: pulls, begin: deletePod, done: gone},
-	{Name: "create-plugins", Title: "a pod with a device and a CSI volume is created", change: usesPlugins, plugins: true, done: ready},
-	{Name: "next-plugins", Title: "a pod is deleted, and the next one takes its device and its CSI volume", change: usesPlugins, plugins: true,
-		ready: true, begin: replacePod, done: nextIsReady}, {Name: "kubelet-end", Title: "the kubelet is killed, and a pod is deleted before the next one starts", ready: true, restarts: true, begin: deletePod, done: gone},
+	{Name: "create-plugins", Title: "a pod with a device and a CSI volume is created", change: usesDrivers, plugins: &drivers, done: ready},
+	{Name: "next-plugins", Title: "a pod is deleted, and the next one takes its device and its CSI volume", change: usesDrivers, plugins: &drivers,
+		ready: true, begin: replacePod, done: nextIsReady},
+	{Name: "device", Title: "a pod with a device of a device plugin is created", change: usesDevice, plugins: &devices, done: ready},
+	{Name: "register-device", Title: "a device plugin registers, and a pod that asks for its device is created", change: usesDevice, plugins: &registration, unbound: true, done: ready},
+	{Name: "credentials", Title: "a pod is created with images for which a credential plugin has the credentials", change: wantsCredentials, plugins: &credentialPlugin, done: ready},
+	{Name: "kubelet-end", Title: "the kubelet is killed, and a pod is deleted before the next one starts", ready: true, restarts: true, begin: deletePod, done: gone},
 	{Name: "kubelet-resize", Title: "the kubelet is killed, and a container gets more CPU before the next one starts", ready: true, restarts: true,
 		begin: resizePod, done: resized},
 }
@@ -54,7 +60,10 @@ func (l *Life) breaks(c faults.Call) bool {
 	if c.Side == faults.File {
 		return l.files
 	}
-	return l.plugins == aboutPlugins(c)
+	if l.plugins != nil {
+		return l.plugins.about(c)
+	}
+	return c.Side != faults.Plugin && c.Side != faults.Exec && !aboutDrivers(c)
 }
 
 const (

@@ -25,6 +25,7 @@ type Node struct {
 	Devices string          // the socket of the DRA driver itself
 	Table   *faults.Table
 	Kubelet Kubelet
+	Anew    func() error // has the device plugin begin anew
 
 	pid   atomic.Int64 // of the kubelet; 0: it is restarted just now
 	pods  corelisters.PodLister
@@ -114,15 +115,23 @@ func (n *Node) namespace(ctx context.Context) (string, error) {
 // boundWithin is how long the scheduler may take.
 const boundWithin = 30 * time.Second
 
-// create creates a pod that the table knows by its uid from then on, and waits until the pod is bound to the node.
-func (n *Node) create(ctx context.Context, p *corev1.Pod) error {
+// make makes a pod that the table knows by its uid from then on.
+func (n *Node) make(ctx context.Context, p *corev1.Pod) error {
 	made, err := n.Client.CoreV1().Pods(p.Namespace).Create(ctx, p, metav1.CreateOptions{})
 	if err != nil {
 		return fmt.Errorf("create pod: %w", err)
 	}
 	n.Table.Learn(p.Namespace, string(made.UID))
 	n.Table.Learn(p.Namespace, p.Namespace) // it is in the names of files
-	err = until(ctx, boundWithin, func() bool { made := n.pod(p.Namespace, p.Name); return made != nil && made.Spec.NodeName != "" })
+	return nil
+}
+
+// create makes a pod, and waits until it is bound to the node.
+func (n *Node) create(ctx context.Context, p *corev1.Pod) error {
+	if err := n.make(ctx, p); err != nil {
+		return err
+	}
+	err := until(ctx, boundWithin, func() bool { made := n.pod(p.Namespace, p.Name); return made != nil && made.Spec.NodeName != "" })
 	if err != nil {
 		return fmt.Errorf("the pod is not bound to the node: %w", err)
 	}

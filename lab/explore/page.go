@@ -132,4 +132,4 @@ func totals(all []Result) string {
 var sides = []struct {
 	side faults.Side
 	name string
-}{{faults.CRI, "runtime"}, {faults.API, "API server"}, {faults.Plugin, "plugins"}, {faults.File, "files"}}
+}{{faults.CRI, "runtime"}, {faults.API, "API server"}, {faults.Plugin, "plugins"}, {faults.Exec, "programs"}, {faults.File, "files"}}

@@ -22,14 +22,25 @@ import (
 // PluginDevices is how many devices the node must have: one for each pod that is tried, and some for those that end.
 const PluginDevices = 100
 
+// plugins are what the pods of a life use of plugins.
+type plugins struct {
+	// about reports which calls are broken. Those about the rest of a pod are broken in other lives.
+	about func(faults.Call) bool
+	// make makes what the pod of a namespace needs, and drop takes it away.
+	make, drop func(context.Context, *Node, string) error
+}
+
+// drivers are a DRA and a CSI driver.
+var drivers = plugins{about: aboutDrivers, make: makeForDrivers, drop: dropForDrivers}
+
 // The objects that a pod with plugins uses.
 const (
 	deviceClaim = "device"
 	volumeClaim = "data"
 )
 
-// usesPlugins gives a pod a device of a DRA driver, and a volume of a CSI driver.
-func usesPlugins(p *corev1.Pod) {
+// usesDrivers gives a pod a device of a DRA driver, and a volume of a CSI driver.
+func usesDrivers(p *corev1.Pod) {
 	device := deviceClaim
 	p.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: device, ResourceClaimName: &device}}
 	p.Spec.Volumes = append(p.Spec.Volumes, corev1.Volume{Name: volumeClaim, VolumeSource: corev1.VolumeSource{
@@ -39,8 +50,8 @@ func usesPlugins(p *corev1.Pod) {
 	app.VolumeMounts = append(slices.Clone(app.VolumeMounts), corev1.VolumeMount{Name: volumeClaim, MountPath: "/data"})
 }
 
-// makeForPlugins makes the claims of a pod with plugins, and the volume, which has the name of the namespace.
-func makeForPlugins(ctx context.Context, n *Node, namespace string) error {
+// makeForDrivers makes the claims of a pod with plugins, and the volume, which has the name of the namespace.
+func makeForDrivers(ctx context.Context, n *Node, namespace string) error {
 	n.Table.Learn(namespace, namespace)
 	options, size := metav1.CreateOptions{}, corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}
 	modes := []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce}
@@ -67,8 +78,8 @@ func makeForPlugins(ctx context.Context, n *Node, namespace string) error {
 	return nil
 }
 
-// dropForPlugins drops what makeForPlugins made.
-func dropForPlugins(ctx context.Context, n *Node, namespace string) error {
+// dropForDrivers drops what makeForDrivers made.
+func dropForDrivers(ctx context.Context, n *Node, namespace string) error {
 	options := metav1.DeleteOptions{}
 	return errors.Join(
 		n.takeBack(ctx, namespace),
@@ -96,9 +107,9 @@ func (n *Node) takeBack(ctx context.Context, namespace string) error {
 	return nil
 }
 
-// aboutPlugins reports whether a call is about what plugins do. Those about the rest of a pod are broken in other lives.
-func aboutPlugins(c faults.Call) bool {
-	return c.Side == faults.Plugin || slices.Contains([]string{"get resourceclaims", "get persistentvolumeclaims", "get persistentvolumes"}, c.Method)
+// aboutDrivers reports whether a call is about what drivers do.
+func aboutDrivers(c faults.Call) bool {
+	return c.Side == faults.Plugin && !slices.Contains(deviceCalls, c.Method) || slices.Contains([]string{"get resourceclaims", "get persistentvolumeclaims", "get persistentvolumes"}, c.Method)
 }
 
 // nextPod marks the second of two pods.
@@ -113,7 +124,7 @@ func replacePod(ctx context.Context, n *Node, namespace string) error {
 		return fmt.Errorf("the first pod is not gone: %w", err)
 	}
 	next := pod(namespace)
-	usesPlugins(next)
+	usesDrivers(next)
 	next.Annotations[nextPod] = "true"
 	return n.create(ctx, next)
 }

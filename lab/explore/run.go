@@ -105,7 +105,7 @@ func (r *Run) plan(ctx context.Context) ([]Fault, error) {
 	for i := range Lives {
 		switch l := &Lives[i]; {
 		case !r.wants(l):
-		case l.plugins || l.restarts:
+		case l.plugins != nil || l.restarts:
 			later = append(later, i)
 		default:
 			lives.Go(func() { live(i) })

@@ -51,22 +51,26 @@ func (t *trial) start(ctx context.Context) error {
 		return err
 	}
 	t.marker = "mark-" + t.namespace
-	if t.life.plugins {
+	if !t.life.ready {
+		t.watch()
+	}
+	if p := t.life.plugins; p != nil {
 		if t.faultless || t.fault.alone() {
 			t.node.Table.Only(t.namespace)
 		}
-		if err := makeForPlugins(ctx, t.node, t.namespace); err != nil {
+		if err := p.make(ctx, t.node, t.namespace); err != nil {
 			return err
 		}
-	}
-	if !t.life.ready {
-		t.watch()
 	}
 	p := pod(t.namespace)
 	if t.life.change != nil {
 		t.life.change(p)
 	}
-	if err := t.node.create(ctx, p); err != nil {
+	create := t.node.create
+	if t.life.unbound {
+		create = t.node.make
+	}
+	if err := create(ctx, p); err != nil {
 		return err
 	}
 	t.began = time.Now()
@@ -165,11 +169,11 @@ func (t *trial) end() {
 	}
 	t.node.Table.Forget(t.namespace)
 	t.node.remove(t.namespace, podName)
-	if t.life.plugins {
+	if p := t.life.plugins; p != nil {
 		t.node.Table.Only("")
 		ctx, cancel := context.WithTimeout(context.Background(), endWithin)
 		defer cancel()
-		if err := dropForPlugins(ctx, t.node, t.namespace); err != nil {
+		if err := p.drop(ctx, t.node, t.namespace); err != nil {
 			t.printf("%s: %v", t.namespace, err)
 		}
 	}

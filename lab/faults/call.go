@@ -88,6 +88,7 @@ var canContradict = map[string]bool{
 	"RunPodSandbox": true, "CreateContainer": true, "PullImage": true, "ImageStatus": true, "PodSandboxStatus": true,
 	"ContainerStatus": true, "ListPodSandbox": true, "ListContainers": true, "ExecSync": true,
 	"NodePrepareResources": true, "NodeGetCapabilities": true,
+	"Allocate": true, "GetPreferredAllocation": true, "ListAndWatch": true, "GetDevicePluginOptions": true, GetCredentials: true,
 }
 
 // Fits reports whether an action can happen to a call. The answers of many calls have no content that could be wrong, to

@@ -4,6 +4,8 @@ import (
 	"strings"
 
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"github.com/podstep/podstep/lab/credentials"
 )
 
 // uidLabel is the label by which the kubelet selects the sandboxes and the containers of a pod.
@@ -48,12 +50,24 @@ func ImageOf(namespace, container string) string {
 
 const imageHost = "explore.example"
 
+// PrivateImage returns the name that an image of ImageOf has in the registry that wants credentials.
+func PrivateImage(image string) string {
+	return credentials.Registry + strings.TrimPrefix(image, imageHost)
+}
+
 func ofImage(spec *runtimeapi.ImageSpec) about {
 	for _, name := range []string{spec.GetUserSpecifiedImage(), spec.GetImage()} {
-		parts := strings.Split(strings.TrimSuffix(name, ":1"), "/")
-		if len(parts) == 3 && parts[0] == imageHost {
-			return about{namespace: parts[1], container: parts[2]}
+		if of := ofImageNamed(name); of.namespace != "" {
+			return of
 		}
+	}
+	return about{}
+}
+
+func ofImageNamed(name string) about {
+	parts := strings.Split(strings.TrimSuffix(name, ":1"), "/")
+	if len(parts) == 3 && (parts[0] == imageHost || parts[0] == credentials.Registry) {
+		return about{namespace: parts[1], container: parts[2]}
 	}
 	return about{}
 }

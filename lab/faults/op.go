@@ -12,14 +12,15 @@ type Side string
 const (
 	CRI    Side = "cri"    // the container runtime
 	API    Side = "api"    // the API server
-	Plugin Side = "plugin" // a plugin of the kubelet: a CSI or a DRA driver
+	Plugin Side = "plugin" // a plugin of the kubelet: a CSI or a DRA driver, or a device plugin
+	Exec   Side = "exec"   // a program that the kubelet runs: its credential plugin
 	File   Side = "file"   // the files of the node
 )
 
 // Call is a kind of call about a pod.
 type Call struct {
 	Side Side `json:"side"`
-	// Method is a method of the CRI, the CSI or the interface of DRA drivers, such as StartContainer, or verb and resource of a request, such as
+	// Method is a method of the CRI, the CSI or the interface of DRA drivers or device plugins, such as StartContainer, or verb and resource of a request, such as
 	// "patch pods/status", or what is done with a file, such as mkdir.
 	Method string `json:"method"`
 	// Object is the container, the image's container, the object or the path that the call is about; empty: it is about the pod
@@ -74,6 +75,12 @@ const (
 	Cut             Action = "cut" // the connection ends without an answer
 )
 
+// The actions on programs; Wrong is one, too.
+const (
+	Exit     Action = "exit"     // it ends with an error
+	Nonsense Action = "nonsense" // it ends well, and prints what means nothing
+)
+
 // The actions on file operations.
 const (
 	IOError  Action = "EIO"
@@ -87,6 +94,8 @@ func Actions(s Side) []Action {
 	switch s {
 	case File:
 		return []Action{IOError, Hang, NoSpace, ReadOnly, NoAccess}
+	case Exec:
+		return []Action{Exit, Hang, Nonsense, Empty, Wrong, Late}
 	case API:
 		return []Action{InternalError, Hang, Forbidden, Missing, Lost, Conflict, TooManyRequests, Cut, Empty, Late}
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/container-storage-interface/spec/lib/go/csi"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/protoadapt"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 )
 
@@ -21,7 +22,8 @@ func (c *call) aboutPlugin() about {
 	return about{namespace: c.table.only()}
 }
 
-// contradictPlugin makes an answer wrong: a device that the runtime does not know, or a driver that can do nothing.
+// contradictPlugin makes an answer wrong: a device that the runtime or the kubelet does not know, or that is broken, or a
+// driver that can do nothing.
 func (c *call) contradictPlugin() {
 	switch a := typed(c.answer).(type) {
 	case *drapb.NodePrepareResourcesResponse:
@@ -30,6 +32,20 @@ func (c *call) contradictPlugin() {
 				d.CdiDeviceIds = []string{"podstep.dev/device=" + nobodys}
 			}
 		}
+	case *pluginapi.AllocateResponse:
+		for _, c := range a.GetContainerResponses() {
+			c.CdiDevices = []*pluginapi.CDIDevice{{Name: "podstep.dev/device=" + nobodys}}
+		}
+	case *pluginapi.PreferredAllocationResponse:
+		for _, c := range a.GetContainerResponses() {
+			c.DeviceIDs = []string{nobodys}
+		}
+	case *pluginapi.ListAndWatchResponse:
+		for _, d := range a.GetDevices() {
+			d.Health = pluginapi.Unhealthy
+		}
+	case *pluginapi.DevicePluginOptions:
+		a.PreStartRequired, a.GetPreferredAllocationAvailable = false, false
 	case *csi.NodeGetCapabilitiesResponse:
 		a.Capabilities = nil
 	}

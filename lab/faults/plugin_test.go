@@ -11,6 +11,8 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+	pluginapi "k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1"
 	drapb "k8s.io/kubelet/pkg/apis/dra/v1"
 )
 
@@ -135,5 +137,39 @@ func TestBrokenPluginCalls(t *testing.T) {
 	can, err := storage.NodeGetCapabilities(t.Context(), &csi.NodeGetCapabilitiesRequest{})
 	if err != nil || len(can.Capabilities) != 0 {
 		t.Errorf("the driver can do %v, %v", can, err)
+	}
+}
+
+// TestBrokenDevicePlugin: a device plugin names devices that nobody has, or that are broken, or can do nothing.
+func TestBrokenDevicePlugin(t *testing.T) {
+	table := NewTable()
+	table.Only("a")
+	wrong := func(method string, answer proto.Message) any {
+		t.Helper()
+		table.Watch("a", &Rule{Call: Call{Side: Plugin, Method: method}, From: 1, Action: Wrong})
+		text, err := proto.Marshal(answer)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := (&Socket{table: table, side: Plugin}).decode("/v1beta1.DevicePlugin/"+method, nil)
+		if rule, _ := c.strike(); rule == nil || rule.Action != Wrong {
+			t.Fatalf("%s is not broken", method)
+		}
+		if _, err := c.contradict(text); err != nil {
+			t.Fatal(err)
+		}
+		return typed(c.answer)
+	}
+	if a := wrong("Allocate", &pluginapi.AllocateResponse{ContainerResponses: []*pluginapi.ContainerAllocateResponse{{}}}).(*pluginapi.AllocateResponse); len(a.ContainerResponses[0].CdiDevices) != 1 {
+		t.Errorf("the container gets %v", a)
+	}
+	if a := wrong("ListAndWatch", &pluginapi.ListAndWatchResponse{Devices: []*pluginapi.Device{{Health: pluginapi.Healthy}}}).(*pluginapi.ListAndWatchResponse); a.Devices[0].Health != pluginapi.Unhealthy {
+		t.Errorf("the devices are %v", a)
+	}
+	if a := wrong("GetPreferredAllocation", &pluginapi.PreferredAllocationResponse{ContainerResponses: []*pluginapi.ContainerPreferredAllocationResponse{{DeviceIDs: []string{"one"}}}}).(*pluginapi.PreferredAllocationResponse); a.ContainerResponses[0].DeviceIDs[0] == "one" {
+		t.Errorf("the plugin prefers %v", a)
+	}
+	if a := wrong("GetDevicePluginOptions", &pluginapi.DevicePluginOptions{PreStartRequired: true}).(*pluginapi.DevicePluginOptions); a.PreStartRequired {
+		t.Errorf("the plugin can do %v", a)
 	}
 }

@@ -139,7 +139,7 @@ func (f *exploreFlags) results() (all []explore.Result, left int, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	node.Devices, node.Kubelet = e.behind.Devices, restarted{l}
+	node.Devices, node.Kubelet, node.Anew = e.behind.Devices, restarted{l}, func() error { return signalPart(l, "device-plugin", syscall.SIGHUP) }
 	all, left, err = explore.Explore(ctx, node, f.Options)
 	if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 		err = errors.Join(err, cause) // a part of the lab died
@@ -170,20 +170,26 @@ type restarted struct{ lab *lab.Lab }
 func (r restarted) PID() int { return r.lab.State().Pids["kubelet"] }
 
 func (r restarted) Kill() error {
-	if err := syscall.Kill(r.PID(), syscall.SIGKILL); err != nil {
-		return fmt.Errorf("kill the kubelet: %w", err)
+	return signalPart(r.lab, "kubelet", syscall.SIGKILL)
+}
+
+// signalPart sends a signal to a part of a lab.
+func signalPart(l *lab.Lab, part string, s syscall.Signal) error {
+	if err := syscall.Kill(l.State().Pids[part], s); err != nil {
+		return fmt.Errorf("signal %s: %w", part, err)
 	}
 	return nil
 }
 
 // between stands between the lab's kubelet and what it calls.
 type between struct {
-	dir     string
-	behind  lab.Called
-	table   *faults.Table
-	sockets []*faults.Socket
-	api     *faults.Server
-	files   *faults.Files
+	dir         string
+	behind      lab.Called
+	table       *faults.Table
+	sockets     []*faults.Socket
+	api         *faults.Server
+	files       *faults.Files
+	credentials *faults.Credentials
 }
 
 // options returns a lab that takes many pods at one time, so that one that is broken does not hold up the others: the
@@ -191,7 +197,7 @@ type between struct {
 func (b *between) options() lab.Options {
 	return lab.Options{
 		Dir: b.dir, Runtime: labstate.Sim, KubeletV: 2, MaxPods: 250, Between: b.open,
-		Devices: explore.PluginDevices, Storage: true, RestartKubelet: true,
+		Devices: explore.PluginDevices, DevicePlugin: explore.PluginDevices, Storage: true, RestartKubelet: true,
 		KubeletConfig: map[string]any{"serializeImagePulls": false, "registryPullQPS": 0, "eventRecordQPS": 1000, "eventBurst": 2000, "kubeAPIQPS": 1000, "kubeAPIBurst": 2000},
 	}
 }
@@ -212,13 +218,30 @@ func (b *between) open(to lab.Called) (lab.Called, error) {
 	for _, called := range []struct {
 		side   faults.Side
 		socket *string
-	}{{faults.CRI, &to.Runtime}, {faults.Plugin, &to.Devices}, {faults.Plugin, &to.Storage}} {
+	}{{faults.CRI, &to.Runtime}, {faults.Plugin, &to.Devices}, {faults.Plugin, &to.Plugin}, {faults.Plugin, &to.Storage}} {
 		if *called.socket, err = b.openSocket(called.side, *called.socket); err != nil {
 			return lab.Called{}, err
 		}
 	}
+	if to.Credentials, err = b.openCredentials(); err != nil {
+		return lab.Called{}, err
+	}
 	to.Files, err = b.openFiles()
 	return to, err
+}
+
+// openCredentials opens a socket for the kubelet's credential plugin, and returns its path.
+func (b *between) openCredentials() (string, error) {
+	root, err := filepath.Abs(b.dir)
+	if err != nil {
+		return "", fmt.Errorf("find directory of the lab: %w", err)
+	}
+	path := filepath.Join(root, "credentials.sock")
+	if b.credentials, err = faults.ListenCredentials(b.table, path); err != nil {
+		return "", err
+	}
+	go func() { _ = b.credentials.Serve() }()
+	return path, nil
 }
 
 // openFiles opens a socket for the kubelet's file operations, and returns its path.
@@ -260,6 +283,9 @@ func (b *between) close() (err error) {
 	}
 	if b.api != nil {
 		err = errors.Join(err, b.api.Close())
+	}
+	if b.credentials != nil {
+		err = errors.Join(err, b.credentials.Close())
 	}
 	if b.files != nil {
 		err = errors.Join(err, b.files.Close())
