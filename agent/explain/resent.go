@@ -1,6 +1,8 @@
 package explain
 
 import (
+	"time"
+
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/history"
 	"github.com/podstep/podstep/probes"
@@ -11,29 +13,45 @@ import (
 // not have it (pkg/kubelet/status: (*manager).syncBatch).
 type resends struct {
 	evidence.Resent
-	over bool // an older version has come
+	over bool // an older version has come, and it was sent quickly
 }
+
+// slowSend is how long it takes at least if the API server has no time for a status (429): the client asks ten times then,
+// at least a second apart, and the kubelet may have a newer version afterwards.
+const slowSend = 5 * time.Second
 
 // add counts a call of the pod. The newest calls come first.
 func (s *resends) add(r *reader, call *history.Call) {
 	if s.over || !call.Ended || call.Step.Means().Role != probes.RoleSendStatus {
 		return
 	}
-	version, known := call.Number("version")
-	if !known || s.Tries > 0 && version != s.Version {
+	if version, known := call.Number("version"); known {
+		s.count(version, r.wall(call.Start), r.wall(call.End))
+	} else {
 		s.over = true
-		return
 	}
-	s.First = r.wall(call.Start)
-	if s.Tries == 0 {
-		s.Version, s.Last = version, r.wall(call.End)
-	}
-	s.Tries++
 }
 
-// resent returns the version that was sent more than once, or nil.
+// count counts a version that was sent.
+func (s *resends) count(version int64, from, to time.Time) {
+	older := s.Tries > 0 && version != s.Version
+	switch {
+	case s.over:
+	case older && to.Sub(from) < slowSend:
+		s.over = true
+	case older:
+		s.Slow, s.SlowSince = s.Slow+1, from
+	default:
+		if s.Tries == 0 {
+			s.Version, s.Last = version, to
+		}
+		s.Tries, s.First = s.Tries+1, from
+	}
+}
+
+// resent returns the version that was sent more than once, or after others that took long, or nil.
 func (s *resends) resent() *evidence.Resent {
-	if s.Tries < 2 {
+	if s.Tries+s.Slow < 2 {
 		return nil
 	}
 	return &s.Resent

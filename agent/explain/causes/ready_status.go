@@ -50,20 +50,35 @@ func unsent(c *Case) []Finding {
 		c.status(words.Same("condition "+string(corev1.ContainersReady)), words.Text("not True", "不是 True"), c.Now))}
 }
 
-// resentStatus finds that the kubelet sends the same version of the pod's status again and again. It also sends again, for
-// as long as that is due, a deletion that was refused, which is another cause.
+// resentStatus finds that the kubelet sends the same version of the pod's status again and again, or newer ones each of
+// which takes long, while the API server has the status of an older generation of the pod. It also sends again, for as long
+// as that is due, a deletion that was refused, which is another cause.
 func resentStatus(c *Case) []Finding {
 	if c.Story == nil || c.Story.Resent == nil || c.Phase == Terminating {
 		return nil
 	}
 	r := c.Story.Resent
-	if r.Last.Sub(r.First) < lateStatus || c.Now.Sub(r.Last) > statusFresh {
+	if c.Now.Sub(r.Last) > statusFresh {
+		return nil
+	}
+	if r.Slow > 0 && r.Last.Sub(r.SlowSince) >= lateStatus && c.unobserved() {
+		return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, r.SlowSince, Evidence{
+			Source: c.storySource(), Where: words.Text("story", "过程"), At: r.SlowSince,
+			Text: words.With(words.Text("the kubelet has sent the pod's status %d times, which took %s", "kubelet 已把 Pod 状态发送了 %d 次，用了 %s"), r.Tries+r.Slow, words.Took(r.Last.Sub(r.SlowSince))),
+		}, c.status(words.Same("observedGeneration"), words.With(words.Text("%d; the pod's generation is %d", "%d；Pod 的 generation 是 %d"), c.Pod.Status.ObservedGeneration, c.Pod.Generation), c.Now))}
+	}
+	if r.Tries < 2 || r.Last.Sub(r.First) < lateStatus {
 		return nil
 	}
 	return []Finding{c.found("ready.statusLate", "", Args{"error": ""}, Likely, r.First, Evidence{
 		Source: c.storySource(), Where: words.Text("story", "过程"), At: r.First,
 		Text: words.With(words.Text("the kubelet has sent version %d of the pod's status %d times", "kubelet 已把第 %d 版 Pod 状态发送了 %d 次"), r.Version, r.Tries),
 	})}
+}
+
+// unobserved reports whether the API server has a status of the pod from before its specification changed.
+func (c *Case) unobserved() bool {
+	return c.Pod != nil && c.Pod.Status.ObservedGeneration != 0 && c.Pod.Status.ObservedGeneration < c.Pod.Generation
 }
 
 // unreported finds that the API server has no status of a pod that the kubelet works on: the

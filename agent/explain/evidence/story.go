@@ -63,12 +63,17 @@ type Story struct {
 	Resent *Resent `json:"resent,omitempty"`
 }
 
-// Resent is a version of the pod's status that the kubelet has sent more than once: the API server has not taken it.
+// Resent is a version of the pod's status that the kubelet has sent more than once: the API server has not taken it. Or it has sent
+// this one, and others before that may not have come there.
 type Resent struct {
 	Version int64     `json:"version"`
 	Tries   int       `json:"tries"`
 	First   time.Time `json:"first"`
 	Last    time.Time `json:"last"`
+	// Slow is how many older versions were sent just before, from SlowSince on, each of which took as long as a request that
+	// the client tries again and again by itself.
+	Slow      int       `json:"slow,omitempty"`
+	SlowSince time.Time `json:"slowSince,omitzero"`
 }
 
 // Stack is the stack of a call, as a breakpoint kept it.
