@@ -206,6 +206,32 @@ func TestPage(t *testing.T) {
 	}
 }
 
+// TestBreaks: calls to plugins are broken in the lives of pods that use them, and each in one of these alone.
+func TestBreaks(t *testing.T) {
+	plugin := func(method string) faults.Call { return faults.Call{Side: faults.Plugin, Method: method} }
+	for _, c := range []struct {
+		call  faults.Call
+		lives []string
+	}{
+		{plugin("NodePublishVolume"), []string{"create-plugins", "next-plugins"}},
+		{plugin("Allocate"), []string{"device"}},
+		{plugin("ListAndWatch"), []string{"register-device"}},
+		{faults.Call{Side: faults.Exec, Method: faults.GetCredentials, Object: "app"}, []string{"credentials"}},
+		{faults.Call{Side: faults.API, Method: "get resourceclaims", Object: "device"}, []string{"create-plugins", "next-plugins"}},
+		{faults.Call{Side: faults.CRI, Method: "RunPodSandbox"}, []string{"create", "end", "restart", "resize", "end-pulling", "kubelet-end", "kubelet-resize"}},
+	} {
+		var in []string
+		for i := range Lives {
+			if Lives[i].breaks(c.call) {
+				in = append(in, Lives[i].Name)
+			}
+		}
+		if !slices.Equal(in, c.lives) {
+			t.Errorf("%s is broken in %v, not %v", c.call, in, c.lives)
+		}
+	}
+}
+
 func TestLivesAreDone(t *testing.T) {
 	p := pod("a")
 	for i := range Lives {
