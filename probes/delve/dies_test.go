@@ -15,9 +15,9 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/delve/rescue/victim"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe"
-	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TestMain makes the test binary also the victim, podstep's debugger process and the rescuer.

@@ -11,8 +11,8 @@ import (
 	"github.com/go-delve/delve/pkg/locspec"
 	"github.com/go-delve/delve/pkg/proc"
 
-	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // finder looks for places in the code while the kubelet runs. It works in podstep's own process: nothing that a person

@@ -7,10 +7,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/inside/toy"
+	"github.com/podstep/podstep/probes/pclntab"
+	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // TestFind: functions and lines of a stripped program are found as Delve names them. A name that nothing has, or that

@@ -10,8 +10,8 @@ import (
 	"github.com/go-delve/delve/pkg/version"
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/uprobe"
 )
 
 func delveVersion() string {

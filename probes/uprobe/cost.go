@@ -16,8 +16,8 @@ import (
 	"github.com/cilium/ebpf/ringbuf"
 	"golang.org/x/sys/unix"
 
-	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/inside/goproc"
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // Cost is what the probe costs the kubelet.

@@ -10,9 +10,9 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/inside/goproc"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // TestNumbers: the highest number of a goroutine is found in a running program, this one.

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/arch/arm64/arm64asm"
 	"golang.org/x/arch/x86/x86asm"
 
-	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/inside/gocode"
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // TestPlaces: the entry and the exits of each shape of function are found.

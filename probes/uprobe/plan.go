@@ -8,10 +8,10 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/goproc"
 	"github.com/podstep/podstep/probes/memory"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe/callers"
-	"github.com/podstep/podstep/probes/inside/goproc"
 )
 
 // plan states what the program in the kernel does at a kubelet's steps.

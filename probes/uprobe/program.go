@@ -10,9 +10,9 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/gotypes"
-	"github.com/podstep/podstep/probes/pclntab"
 	"github.com/podstep/podstep/probes/inside/gocode"
 	"github.com/podstep/podstep/probes/inside/goproc"
+	"github.com/podstep/podstep/probes/pclntab"
 )
 
 // image is a Go program's file: its functions, and the offsets in the file of the code that is loaded.

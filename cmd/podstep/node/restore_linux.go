@@ -9,9 +9,9 @@ import (
 	"github.com/podstep/podstep/probes/cri/takeover"
 	"github.com/podstep/podstep/probes/delve"
 	"github.com/podstep/podstep/probes/delve/rescue"
+	"github.com/podstep/podstep/probes/inside/park"
 	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
-	"github.com/podstep/podstep/probes/inside/park"
 )
 
 // TakeoversDir is where the records of takeovers are.

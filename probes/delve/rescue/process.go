@@ -13,8 +13,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes/companion"
-	"github.com/podstep/podstep/probes/kubelets"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/kubelets"
 )
 
 const (
