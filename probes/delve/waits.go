@@ -102,7 +102,7 @@ func (p *process) endWait(h *hold) {
 	if err == nil && h.wait.Interrupted(regs) {
 		err = h.wait.End(regs)
 	} else if err == nil {
-		err = h.wait.Expire(regs)
+		err = h.wait.Reset(regs, 0)
 	}
 	wait := h.wait
 	p.spawn(func() {

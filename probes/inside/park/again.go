@@ -4,6 +4,7 @@ package park
 
 import (
 	"fmt"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,16 +20,16 @@ func (w *Wait) End(regs *unix.PtraceRegs) error {
 	return w.setRegs(&to)
 }
 
-// Expire prevents a wait that a thread has yet to begin. The thread stands still with these registers. Expire fails
-// if the frame of the wait is not, or no longer, on the thread's stack.
-func (w *Wait) Expire(regs *unix.PtraceRegs) error {
+// Reset makes a wait that a thread has yet to begin last until another time; 0: it ends as it begins. The thread stands
+// still with these registers. Reset fails if the frame of the wait is not, or no longer, on the thread's stack.
+func (w *Wait) Reset(regs *unix.PtraceRegs, until time.Duration) error {
 	const near = 4096 // the stack that the functions between may take
 	now, b := *w, make([]byte, here.size)
 	sp := spOf(regs)
 	if sp > w.at || w.at-sp > near || ReadMemory(w.PID, w.at, b) != nil || !now.decode(here, b) || now.Hold != w.Hold || now.Since != w.Since {
 		return fmt.Errorf("thread %d is not on its way to the wait", w.TID)
 	}
-	w.Until = 0
+	w.Until = until
 	return w.writeTimes()
 }
 

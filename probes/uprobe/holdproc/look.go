@@ -148,11 +148,23 @@ func (t *tracer) stood(tid int, h *hold) {
 		}
 		t.waitAgain(h, &regs)
 	case h.begins(now):
-		t.lookLater(h, lookEvery)
+		t.onItsWay(h, &regs)
 	default:
 		if !h.waits { // if it is still on its way, it is not to wait any more
-			_ = h.wait.Expire(&regs)
+			_ = h.wait.Reset(&regs, 0)
 		}
 		t.endHold(h, h.howEnded(now))
 	}
+}
+
+// onItsWay handles a held thread that has yet to begin its wait. What is wanted of the wait is done there and then: to stop
+// the thread again until it has begun may keep it from that for ever, where processors are scarce.
+func (t *tracer) onItsWay(h *hold, regs *unix.PtraceRegs) {
+	switch {
+	case h.how == inside.LetGo:
+		_ = h.wait.Reset(regs, 0)
+	case h.renew != 0 && h.wait.Reset(regs, h.renew) == nil:
+		h.renew = 0
+	}
+	t.lookLater(h, lookEvery)
 }
