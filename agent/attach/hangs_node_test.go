@@ -67,23 +67,38 @@ func version(ctx context.Context, path string) error {
 	return err
 }
 
-// TestComesBack: a podstep that was killed finds its relay process at work, and goes on
-// with it.
+// TestComesBack: a podstep that was killed finds its relay process at work, and goes on with it. The relay process waits a
+// few seconds for it; a machine that is too busy to start podstep by then gets more tries.
 func TestComesBack(t *testing.T) {
 	l := shared.For(t)
-	a := attach(t, l)
-	relays := a.Relays()
-	a.Signal(syscall.SIGKILL)
-	a.Wait()
-	b := l.Attach()
-	if now := socketOf(t, l); now.Server != relays[0] {
-		t.Errorf("process %d has the path, not the relay process %d that was there", now.Server, relays[0])
+	b := comesBack(t, l)
+	for tries := 1; b == nil && tries < 5; tries++ {
+		b = comesBack(t, l)
+	}
+	if b == nil {
+		t.Fatal("no podstep found the relay process that was there")
 	}
 	c := labtest.StartChurn(t, l, "back", others)
 	l.UntilAnyEvent("start of a container", ended("cri.StartContainer"))
 	b.End(syscall.SIGINT)
 	c.Check(t)
 	labtest.Eventually(t, "gone: all of it", func() bool { return len(l.AttachTraces()) == 0 })
+}
+
+// comesBack kills a podstep and returns the next one, or nil if that one came too late for the relay process.
+func comesBack(t *testing.T, l *labtest.Lab) *labtest.Attached {
+	t.Helper()
+	a := attach(t, l)
+	relays := a.Relays()
+	a.Signal(syscall.SIGKILL)
+	a.Wait()
+	b := l.Attach()
+	if now := socketOf(t, l); now.Server != relays[0] {
+		t.Logf("process %d has the path, not the relay process %d that was there", now.Server, relays[0])
+		b.End(syscall.SIGINT)
+		return nil
+	}
+	return b
 }
 
 // TestAllKilled: podstep, its relay process and its guard are killed at once, in any order. The record of the
