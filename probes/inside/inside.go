@@ -13,7 +13,7 @@ import (
 
 // Place is a place at which pods are to be held.
 type Place struct {
-	// Address is that of the probed instruction, as the program was linked.
+	// Address is the address of the probed instruction, as the program was linked.
 	Address uint64
 	// Within are functions: a goroutine is held if one of them is under way around the place's function. If there are
 	// none, any goroutine is held. NotWithin are functions that must not be under way between the two.
@@ -54,11 +54,12 @@ type Refused struct {
 	Stood     time.Duration
 }
 
-// NotWithin is the reason why a goroutine that may not be held at the place is not held. NotKnown is the reason why one
-// is not held that may have a lock. The other reasons are package park's.
+// The reasons why a goroutine is not held, besides those of package park.
 const (
+	// NotWithin: the place's rule does not allow this goroutine.
 	NotWithin park.Reason = "not within"
-	NotKnown  park.Reason = "not known"
+	// NotKnown: the goroutine may have a lock.
+	NotKnown park.Reason = "not known"
 )
 
 // End is how a hold ended.

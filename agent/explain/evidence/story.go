@@ -63,8 +63,8 @@ type Story struct {
 	Resent *Resent `json:"resent,omitempty"`
 }
 
-// Resent is a version of the pod's status that the kubelet has sent more than once: the API server has not taken it. Or it has sent
-// this one, and others before that may not have come there.
+// Resent is a version of the pod's status that the API server may not have taken: the kubelet has sent it more than once,
+// or it has sent other versions right before, each of which took long.
 type Resent struct {
 	Version int64     `json:"version"`
 	Tries   int       `json:"tries"`

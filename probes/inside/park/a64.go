@@ -111,12 +111,11 @@ func a64Flags(i arm64asm.Inst) (reads, sets bool) {
 func (i *inst) numbers(of arm64asm.Inst) {
 	var bits [len(arm64asm.Args{})]vectors
 	var all vectors
-	whole, wide := true, false // whole registers; and, of 16 bytes, whole
+	whole, wide := true, false
 	for n, a := range of.Args {
-		var part bool
-		bits[n], part, wide = a64Bit(a, wide)
-		all |= bits[n]
-		whole = whole && !part
+		one, inParts, of16 := a64Bit(a)
+		bits[n], all = one, all|one
+		whole, wide = whole && !inParts, wide || of16
 	}
 	name := of.Op.String()
 	switch {
@@ -146,17 +145,18 @@ func (i *inst) numbers(of arm64asm.Inst) {
 	}
 }
 
-// a64Bit returns the vector registers that an argument names. part: it names them in parts. wide: it names 16 bytes.
-func a64Bit(a arm64asm.Arg, before bool) (bits vectors, part, wide bool) {
+// a64Bit returns the vector registers that an argument names. inParts: it names numbers in them. of16: it names one as 16
+// bytes.
+func a64Bit(a arm64asm.Arg) (bits vectors, inParts, of16 bool) {
 	switch r := a.(type) {
 	case arm64asm.Reg:
 		if r >= arm64asm.B0 && r <= arm64asm.V31 {
-			return 1 << ((r - arm64asm.B0) % 32), false, before || r >= arm64asm.Q0 && r <= arm64asm.Q31
+			return 1 << ((r - arm64asm.B0) % 32), false, r >= arm64asm.Q0 && r <= arm64asm.Q31
 		}
 	case arm64asm.RegisterWithArrangement, arm64asm.RegisterWithArrangementAndIndex:
-		return listed(r.String()), true, before
+		return listed(r.String()), true, false
 	}
-	return 0, false, before
+	return 0, false, false
 }
 
 // listed returns the registers of a list as the library writes it, such as V3.16B, or {V0.B, V1.B}[3].

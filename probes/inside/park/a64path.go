@@ -64,8 +64,11 @@ func a64Restores(p *Program, f *pclntab.Func, out *path) error {
 	}
 	taken := map[int64]bool{a64UnusedLow: true, a64UnusedLow + 8: true, a64UnusedLow + 16: true, a64UnusedHigh: true, a64UnusedHigh + 8: true}
 	for reg := range fp {
+		if reg == unused {
+			continue
+		}
 		disp, ok := out.slots[reg]
-		if reg != unused && (!ok || disp < 8 || disp%8 != 0 || disp > a64DebugFrame-8 || taken[disp]) {
+		if !ok || disp < 8 || disp%8 != 0 || disp > a64DebugFrame-8 || taken[disp] {
 			return fmt.Errorf("it does not take R%d back from a place of its own in its frame", reg)
 		}
 		taken[disp] = true

@@ -11,7 +11,7 @@ import (
 
 // inst is what parking needs to know of an instruction.
 type inst struct {
-	// PC is its address, as the program was linked. next is that of the instruction behind it.
+	// PC is the instruction's address, as the program was linked. next is the address of the one behind it.
 	PC, next uint64
 	text     fmt.Stringer
 	// word is the instruction itself, on arm64.

@@ -61,7 +61,7 @@ func x86Straight(i x86asm.Inst) bool {
 	return !jumps && i.Op != x86asm.JMP
 }
 
-// x86Looks reports whether the instruction compares with the second word of a g.
+// x86Looks reports whether the instruction compares with the third word of a g.
 func x86Looks(i x86asm.Inst) bool {
 	m, ok := i.Args[1].(x86asm.Mem)
 	return ok && i.Op == x86asm.CMP && m.Disp == guard && m.Index == 0 && m.Base != x86asm.RSP
