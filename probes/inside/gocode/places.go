@@ -29,7 +29,7 @@ func Of(m elf.Machine, text pclntab.Section) (Code, error) {
 	case elf.EM_X86_64:
 		return Text(text), nil
 	case elf.EM_AARCH64:
-		return arm64(text), nil
+		return ARM64(text), nil
 	}
 	return nil, fmt.Errorf("it is built for %v, and only amd64 and arm64 are known here", m)
 }

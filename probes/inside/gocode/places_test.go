@@ -50,7 +50,7 @@ type code struct {
 // with returns the code of other bytes.
 func (c code) with(s pclntab.Section) code {
 	if c.Arch() == "arm64" {
-		return code{arm64(s), arm64(s)}
+		return code{ARM64(s), ARM64(s)}
 	}
 	return code{Text(s), Text(s)}
 }
@@ -60,7 +60,7 @@ func (c code) section() pclntab.Section {
 	if text, ok := c.Code.(Text); ok {
 		return pclntab.Section(text)
 	}
-	return pclntab.Section(c.Code.(arm64))
+	return pclntab.Section(c.Code.(ARM64))
 }
 
 // TestPlaces: in each function that Go compiled, the frame stands behind the entry, and is gone behind each exit.

@@ -3,13 +3,12 @@
 package park
 
 import (
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"strings"
 
 	"golang.org/x/arch/arm64/arm64asm"
 
+	"github.com/podstep/podstep/probes/inside/gocode"
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
@@ -29,25 +28,22 @@ type unknown uint32
 
 func (u unknown) String() string { return fmt.Sprintf("%#08x", uint32(u)) }
 
-var errOutside = errors.New("it is not in the program's code")
-
 func (x a64) decode(pc uint64) (inst, error) {
-	const size = 4
-	if pc < x.Addr || pc%size != 0 || pc-x.Addr+size > uint64(len(x.Data)) {
-		return inst{}, fmt.Errorf("decode the instruction at %#x: %w", pc, errOutside)
-	}
-	b := x.Data[pc-x.Addr:]
-	w := binary.LittleEndian.Uint32(b)
-	out := inst{PC: pc, next: pc + size, word: w, text: unknown(w), looks: a64Looks(w), frames: a64Frames(w)}
-	i, err := arm64asm.Decode(b)
+	i, err := gocode.ARM64(x).Decode(pc)
 	if err != nil {
+		return inst{}, err
+	}
+	w := i.Enc
+	out := inst{PC: pc, next: i.Next(), word: w, text: unknown(w), looks: a64Looks(w), frames: a64Frames(w)}
+	if i.Op == 0 {
 		out.unknown(w)
 		return out, nil
 	}
-	out.text = i
-	out.goes(i)
-	out.readsFlags, out.setsFlags = a64Flags(i)
-	out.numbers(i)
+	out.text = i.Inst
+	out.to, _ = i.Target()
+	out.goes(i.Inst)
+	out.readsFlags, out.setsFlags = a64Flags(i.Inst)
+	out.numbers(i.Inst)
 	return out, nil
 }
 
@@ -68,11 +64,6 @@ func (i *inst) unknown(w uint32) {
 
 // goes fills in where the processor goes on.
 func (i *inst) goes(of arm64asm.Inst) {
-	for _, a := range of.Args {
-		if to, ok := a.(arm64asm.PCRel); ok && of.Op != arm64asm.ADR && of.Op != arm64asm.ADRP && of.Op != arm64asm.LDR && of.Op != arm64asm.LDRSW {
-			i.to = i.PC + uint64(to)
-		}
-	}
 	switch of.Op {
 	case arm64asm.BL, arm64asm.BLR:
 		i.calls = true
