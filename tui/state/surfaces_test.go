@@ -14,7 +14,7 @@ import (
 )
 
 // places is how many positions of a recording TestSurfacesAgree looks at.
-const places = 300
+const places = 120
 
 // TestSurfacesAgree: at any position of a recording, the list, the header and the causes have the same verdict on every
 // pod, with the same clock.
