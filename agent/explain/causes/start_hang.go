@@ -102,10 +102,16 @@ func (c *Case) betweenTurns() bool {
 	})
 }
 
+// runsNoCommand reports whether calls to the runtime are seen, and the start of a container goes on without one: then no command
+// of a hook runs.
+func (c *Case) runsNoCommand(hook *corev1.LifecycleHandler) bool {
+	return hook.Exec != nil && c.innermost(answerLong, "startContainer") != nil && c.Story.Calls
+}
+
 func (c *Case) hang(id string, k container, e *evidence.Event) []Finding {
 	sure := Possible
 	if id == "start.postStartHangs" {
-		if spec := c.specOf(k.Name); spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil || c.betweenTurns() {
+		if spec := c.specOf(k.Name); spec == nil || spec.Lifecycle == nil || spec.Lifecycle.PostStart == nil || c.betweenTurns() || c.runsNoCommand(spec.Lifecycle.PostStart) {
 			return nil
 		}
 		sure = Likely
