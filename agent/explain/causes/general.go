@@ -11,7 +11,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, looksElsewhere, fileHangs, behindClaim}
+var generalChecks = []check{callHangs, callFailed, waitsForStatus, looksElsewhere, fileHangs, behindClaim}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.
@@ -100,6 +100,24 @@ func callFailed(c *Case) []Finding {
 // WaitsForContainers is where a pod is whose worker has made its containers and waits for what becomes of them.
 const WaitsForContainers = "where.waitsForContainers"
 
+// waitsForStatus finds that the pod's worker waits for PLEG. If PLEG has come to a pod since, and not long ago, it goes on, slowly: then
+// that pod is no culprit.
+func waitsForStatus(c *Case) []Finding {
+	if c.Story == nil {
+		return nil
+	}
+	i := slices.IndexFunc(c.Story.Open, func(k evidence.Call) bool { return isCallOf(&k, ofFunction("GetNewerThan")) })
+	if i < 0 || c.Now.Sub(c.Story.Open[i].Began) < answerLong {
+		return nil
+	}
+	k, sure := &c.Story.Open[i], Certain
+	args := c.callArgs(k)
+	if look := c.Story.Look; look != nil && look.Began.After(k.Began) && c.Now.Sub(look.Began) < answerLong {
+		sure, args["lookedAt"] = Likely, ""
+	}
+	return []Finding{c.found("source.waitsForStatus", "", args, sure, k.Began, c.call(k))}
+}
+
 // looksElsewhere finds that the kubelet cannot see what becomes of the pod's containers, because its look at another pod does not
 // end: it looks at one pod after the other.
 func looksElsewhere(c *Case) []Finding {
@@ -171,7 +189,7 @@ func notStarted(c *Case) []Finding {
 	status := &c.Story.Done[i]
 	for _, k := range c.containers() {
 		e := c.containerEvent("Started", k.Name)
-		if k.State.Waiting == nil || e == nil || e.Last.After(status.Began.Add(slack)) {
+		if k.State.Waiting == nil || e == nil || e.Last.After(status.Began.Add(slack)) || c.endedBy(e, Strings{"Failed"}) {
 			continue
 		}
 		shown := c.call(status)

@@ -7,6 +7,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -23,7 +24,11 @@ const (
 )
 
 // contradictions finds containers that the kubelet reports as running, and in which the runtime runs no command because they do not.
+// While the kubelet waits for the runtime's answer about a container, nothing contradicts that answer.
 func contradictions(c *Case) (out []Finding) {
+	if len(c.openCalls(ofRole(probes.RoleContainerStatus))) > 0 {
+		return nil
+	}
 	for _, k := range c.containers() {
 		if k.State.Running == nil {
 			continue

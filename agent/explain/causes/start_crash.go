@@ -34,6 +34,10 @@ func crashes(c *Case) (out []Finding) {
 			out = append(out, c.crashed("start.crashLoop", k, nil, sure))
 		case c.failedStart(k) != nil || neverRan(t) || c.hookFailed(k, t) || c.probeKill(k, t) != nil:
 			// The table's matches have it, or the checks of health probes and of failed starts.
+		case c.stoppingOf(k.Name, t) != nil:
+			f := c.crashed("start.stopped", k, t, Likely)
+			f.Evidence = append(f.Evidence, c.event(c.stoppingOf(k.Name, t)))
+			out = append(out, f)
 		case c.hookFailsAgain(k, t) != nil:
 			out = append(out, c.hookFailsAgain(k, t)...)
 		default:
@@ -44,6 +48,22 @@ func crashes(c *Case) (out []Finding) {
 		}
 	}
 	return out
+}
+
+// stopping is what the kubelet says when it stops a container together with its pod, to make the pod anew.
+var stopping = expr(`^Stopping container (\S+)$`)
+
+// stoppingOf returns the event that says that the kubelet stopped a container in a run that has ended; nil: there is none. A container
+// ends soon after it, or when its grace period is over.
+func (c *Case) stoppingOf(name string, t *corev1.ContainerStateTerminated) *evidence.Event {
+	for i := range c.Cluster.Events {
+		e := &c.Cluster.Events[i]
+		m := stopping.FindStringSubmatch(e.Message)
+		if e.Reason == "Killing" && m != nil && m[1] == name && c.ofPod(e) && c.endsRun(e, t, &corev1.Probe{}) {
+			return e
+		}
+	}
+	return nil
 }
 
 // A container that is up counts as one that ends again and again from restartsInLoop restarts
