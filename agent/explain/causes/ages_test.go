@@ -1,6 +1,7 @@
 package causes
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -34,6 +35,11 @@ func aged(s *evidence.Snapshot, d time.Duration) *evidence.Snapshot {
 			c.LastHeartbeatTime = metav1.NewTime(c.LastHeartbeatTime.Add(d))
 		}
 		out.Cluster.Node = n
+	}
+	if old := s.Story; old != nil { // a call that has just begun has ended by then
+		story := *old
+		story.Open = slices.DeleteFunc(slices.Clone(old.Open), func(k evidence.Call) bool { return s.Taken.Sub(k.Began) < time.Second })
+		out.Story = &story
 	}
 	return &out
 }

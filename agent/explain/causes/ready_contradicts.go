@@ -24,9 +24,9 @@ const (
 )
 
 // contradictions finds containers that the kubelet reports as running, and in which the runtime runs no command because they do not.
-// While the kubelet waits for the runtime's answer about a container, nothing contradicts that answer.
+// While the kubelet looks at the pod and waits for an answer, the last one may be old.
 func contradictions(c *Case) (out []Finding) {
-	if len(c.openCalls(ofRole(probes.RoleContainerStatus))) > 0 {
+	if len(c.openCalls(ofRole(probes.RoleContainerStatus)))+len(c.openCalls(ofFunction("updateCache"))) > 0 {
 		return nil
 	}
 	for _, k := range c.containers() {
