@@ -133,13 +133,12 @@ tools: ## gotestsum and staticcheck, in go.mod's versions
 	@mkdir -p $(BIN)/tools
 	go build -o $(BIN)/tools/ gotest.tools/gotestsum honnef.co/go/tools/cmd/staticcheck
 
-# A quarter of the processor time of unit tests was for collecting garbage. With this there may be more of it. Tests that run
-# beside others of their package wait for what takes long.
+# A quarter of the processor time of unit tests was for collecting garbage. With this there may be more of it.
 .PHONY: test
 test: export GOGC = 400
 test: ## unit tests: no root, no network
-	go test -vet=off -timeout 30m -p 4 -parallel 8 -tags $(TAGS) ./...
-	cd lab && go test -vet=off -timeout 30m -p 4 -parallel 8 -tags $(TAGS) ./...
+	go test -vet=off -timeout 30m -p 4 -tags $(TAGS) ./...
+	cd lab && go test -vet=off -timeout 30m -p 4 -tags $(TAGS) ./...
 	cd release && go test -vet=off ./...
 
 .PHONY: test-install

@@ -17,7 +17,6 @@ import (
 // TestNotAttached: podstep does not attach to a kubelet whose runtime lets no call through,
 // names the reason, and leaves all as it was.
 func TestNotAttached(t *testing.T) {
-	t.Parallel()
 	for name, c := range map[string]struct {
 		runtime oddRuntime
 		calls   []string
@@ -61,7 +60,6 @@ func TestNotAttached(t *testing.T) {
 // TestAttachedAllTheSame: if the runtime answers late, or not all calls, podstep attaches all the same, and names
 // what it cannot know.
 func TestAttachedAllTheSame(t *testing.T) {
-	t.Parallel()
 	unknown := func(context.Context) error { return status.Error(codes.Unimplemented, "unknown method") }
 	// unread is what podstep prints if the runtime does not list its pods.
 	const unread = "calls about pods that are there already may not be known as theirs: ask the runtime for its sandboxes: "

@@ -133,7 +133,8 @@ var stands = []stand{
 	{"cri RunPodSandbox", "lost DeadlineExceeded", []string{"sandbox.nameReserved"}},
 	{"cri List*", "hang", []string{"terminating.lookHangs"}},
 	{"cri ListPodSandbox", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
-	{"cri ListPodSandbox", "wrong", []string{"start.stopped"}}, // the pod seems to have no sandbox, and is made anew
+	{"cri ListPodSandbox", "hang", []string{"source.lookHangs"}}, // of PLEG's look at one pod
+	{"cri ListPodSandbox", "wrong", []string{"start.stopped"}},   // the pod seems to have no sandbox, and is made anew
 	{"cri ListContainers", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus"}},
 	{"cri ListContainers", "hang", []string{"source.lookHangs"}},
 	{"cri PodSandboxStatus", "", []string{"source.statusError", "source.lookFails", "source.waitsForStatus", "sandbox.statusFailed"}},

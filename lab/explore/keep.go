@@ -20,6 +20,7 @@ import (
 
 // keep writes the snapshot and the trace of a pod on which `why` leaves something to do.
 func (t *trial) keep(ctx context.Context, r *Result, s *evidence.Snapshot) error {
+	r.Recording = "" // one of an earlier look at the pod shows something else
 	if t.Recordings == "" || !r.Open() && !t.KeepAll {
 		return nil
 	}

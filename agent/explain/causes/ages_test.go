@@ -38,7 +38,7 @@ func aged(s *evidence.Snapshot, d time.Duration) *evidence.Snapshot {
 	}
 	if old := s.Story; old != nil { // a call that has just begun has ended by then
 		story := *old
-		story.Open = slices.DeleteFunc(slices.Clone(old.Open), func(k evidence.Call) bool { return s.Taken.Sub(k.Began) < time.Second })
+		story.Open = slices.DeleteFunc(slices.Clone(old.Open), func(k evidence.Call) bool { return s.Taken.Sub(k.Began) < 2*time.Second })
 		out.Story = &story
 	}
 	return &out

@@ -149,3 +149,12 @@ func TestMissed(t *testing.T) {
 		}
 	}
 }
+
+// TestFlapsFirst: init containers that are started again because their sandbox is made anew are not why the pod is stuck.
+func TestFlapsFirst(t *testing.T) {
+	c := newCase(&evidence.Snapshot{Taken: time.Now(), Pod: &corev1.Pod{Spec: corev1.PodSpec{InitContainers: []corev1.Container{{Name: "first"}}}}})
+	got := c.arrange([]Finding{c.found("init.waitsFor", "first", nil, Certain, c.Now), c.found("sandbox.flaps", "", nil, Likely, c.Now)})
+	if len(got) == 0 || got[0].Cause.ID != "sandbox.flaps" {
+		t.Errorf("%+v", got)
+	}
+}
