@@ -44,7 +44,16 @@ func attach(pid int) (*target, error) {
 	if own.Debugger, err = debugger.New(&config.Debugger, nil); err != nil {
 		return nil, fmt.Errorf("attach Delve to process %d: %w", pid, attachHint(err))
 	}
+	own.ignoreLibraries()
 	return &target{conn: newLocal(rpc2.NewServer(&config, own.Debugger)), pid: pid, own: own}, nil
+}
+
+// ignoreLibraries keeps Delve from reading the list of shared libraries at every stop, the names byte by byte
+// (linutil.ElfUpdateSharedObjects). No step is in one, and a kubelet that is linked dynamically has several.
+func (n *native) ignoreLibraries() {
+	group, unlock := n.LockTargetGroup()
+	defer unlock()
+	group.Selected.BinInfo().ElfDynamicSection = proc.ElfDynamicSection{}
 }
 
 // attachHint adds to an error of Delve's what a person can do about it.
