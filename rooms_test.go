@@ -22,7 +22,7 @@ var rooms = []room{
 	{name: "hook", at: []string{"probes/hook", "probes/weave"}, uses: []string{"catalogue"}},
 	{name: "secrets", at: []string{"agent/redact"}},
 	{name: "scrape", at: []string{"agent/scrape"}},
-	{name: "inside", at: []string{"probes/inside"}, uses: []string{"catalogue"}},
+	{name: "inside", at: []string{"probes/inside"}, uses: []string{"catalogue", "secrets"}},
 	{name: "probe", at: []string{"probes/companion", "probes/cri", "probes/uprobe", "probes/delve"}, uses: []string{"catalogue", "secrets", "inside"}},
 	{name: "event", at: []string{"agent/agentpb", "agent/wire", "agent/reason", "agent/peer", "agent/version", "agent/trace", "agent/canary"}, uses: []string{"catalogue"}},
 	{name: "api", at: []string{"agent/kubeapi", "agent/kubeport"}, uses: []string{"catalogue", "secrets", "event"}},

@@ -15,6 +15,7 @@ import (
 	"github.com/podstep/podstep/probes/delve"
 	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe"
 	"github.com/podstep/podstep/probes/uprobe/holdproc"
@@ -100,7 +101,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 	defer cancel()
 	handler := delve.Handler{
 		Begun:   func(b delve.Begun) { p.watched = p.probe.Watch(p.catalogue, b.Goroutines, p) },
-		Records: func(all []uprobe.Record) { p.watched.Take(all) },
+		Records: func(all []reading.Record) { p.watched.Take(all) },
 		Held:    p.held, Ended: func(e inside.Ended) { p.holder.ended(e) },
 		Stats: p.stats, Note: func(text string) { h.Note(text, nil) },
 		Lost: p.lost,
@@ -122,7 +123,7 @@ func (p *debugged) Start(ctx context.Context, h *Host) (err error) {
 			return errors.Join(err, p.client.Close())
 		}
 	}
-	begun, err := p.client.Begin(ctx, p.probe.Reading())
+	begun, err := p.client.Begin(ctx, p.probe.Plan())
 	if err != nil {
 		return errors.Join(err, p.Stop(ctx))
 	}

@@ -13,14 +13,14 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/inside"
-	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // Handler gets what a debugger process reports, on one goroutine, in its order.
 type Handler struct {
 	// Begun is called before there are records.
 	Begun   func(Begun)
-	Records func([]uprobe.Record)
+	Records func([]reading.Record)
 	Held    func(Held)
 	Ended   func(inside.Ended)
 	Stats   func(Stats)
@@ -95,7 +95,7 @@ func (c *Client) run(o Options) {
 const tidyWithin = 20 * time.Second
 
 // Begin makes Delve stop the kubelet at the places of a reading from now on.
-func (c *Client) Begin(ctx context.Context, r uprobe.Reading) (Begun, error) {
+func (c *Client) Begin(ctx context.Context, r reading.Plan) (Begun, error) {
 	c.link.Send(message{Begin: &r})
 	select {
 	case b := <-c.begun:

@@ -16,8 +16,8 @@ import (
 	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/delve/rescue/victim"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // TestMain makes the test binary also the victim, podstep's debugger process and the rescuer.
@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 }
 
 // placesIn returns breakpoints' places in a victim: where its functions make their frames.
-func placesIn(t *testing.T, v *victim.Victim) (out []uprobe.ReadPlace) {
+func placesIn(t *testing.T, v *victim.Victim) (out []reading.Place) {
 	t.Helper()
 	program, err := park.Open(v.PID())
 	if err != nil {
@@ -45,7 +45,7 @@ func placesIn(t *testing.T, v *victim.Victim) (out []uprobe.ReadPlace) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out = append(out, uprobe.ReadPlace{Address: found[0].Address + program.Bias(), Linked: found[0].Address})
+		out = append(out, reading.Place{Address: found[0].Address + program.Bias(), Linked: found[0].Address})
 	}
 	return out
 }
@@ -56,7 +56,7 @@ func debugVictim(t *testing.T, v *victim.Victim) (*Client, int) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	c, ready := startOn(ctx, t, v, Bounds{})
-	if _, err := c.Begin(ctx, uprobe.Reading{Places: placesIn(t, v)}); err != nil {
+	if _, err := c.Begin(ctx, reading.Plan{Places: placesIn(t, v)}); err != nil {
 		t.Fatal(err)
 	}
 	return c, ready.Self
@@ -70,7 +70,7 @@ func startOn(ctx context.Context, t *testing.T, v *victim.Victim, b Bounds) (*Cl
 		t.Fatal(err)
 	}
 	c, ready, err := Start(ctx, Options{PID: v.PID(), Started: started, Bounds: b}, nil, Handler{
-		Begun: func(Begun) {}, Records: func([]uprobe.Record) {}, Stats: func(Stats) {}, Note: func(text string) { t.Log(text) }, Lost: func(int) {},
+		Begun: func(Begun) {}, Records: func([]reading.Record) {}, Stats: func(Stats) {}, Note: func(text string) { t.Log(text) }, Lost: func(int) {},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -140,7 +140,7 @@ func TestRescuerEndsDebugger(t *testing.T) {
 		t.Fatalf("the victim may stand still for %v", got)
 	}
 	c, _ := startOn(ctx, t, v, b)
-	_, begins := c.Begin(ctx, uprobe.Reading{Places: placesIn(t, v)})
+	_, begins := c.Begin(ctx, reading.Plan{Places: placesIn(t, v)})
 	<-c.Done()
 	const want = "the rescuer process ended the debugger process, which kept process "
 	if err := c.Err(); !strings.HasPrefix(err.Error(), want) {

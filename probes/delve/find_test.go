@@ -8,9 +8,9 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/inside/toy"
 	"github.com/podstep/podstep/probes/pclntab"
-	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // TestFind: functions and lines of a stripped program are found as Delve names them. A name that nothing has, or that
@@ -75,7 +75,7 @@ func TestNesting(t *testing.T) {
 	const uid = "4b0f7c0e-3f9c-4a52-8f1d-000000000001"
 	n := nesting{}
 	at := func(depth uint64, exit bool, text string) bool {
-		r := uprobe.Record{Goid: 7, Depth: depth}
+		r := reading.Record{Goid: 7, Depth: depth}
 		if text != "" {
 			r.Have[0], r.Value[0] = 2, uint64(len(text))
 			copy(r.Text[:], text)

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/inside/park"
-	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // hold is a goroutine that is held.
@@ -24,9 +24,9 @@ type hold struct {
 }
 
 // holdThread holds the goroutine at this place and, if that worked, marks its record.
-func (p *process) holdThread(tid int, r *uprobe.Record, place int) (held bool) {
+func (p *process) holdThread(tid int, r *reading.Record, place int) (held bool) {
 	p.endOf(r.G)
-	at := p.reading.Places[place]
+	at := p.plan.Places[place]
 	h := &hold{Held: Held{Held: inside.Held{
 		Hold: p.number + 1, TID: tid, G: r.G, Goroutine: r.Goid, Place: at.Linked, At: clock.Now(),
 	}}}
@@ -45,7 +45,7 @@ func (p *process) holdThread(tid int, r *uprobe.Record, place int) (held bool) {
 		p.spawn(func() { p.watch(h.wait) })
 	}
 	p.addHold(h)
-	r.Signalled()
+	r.Signal()
 	return true
 }
 

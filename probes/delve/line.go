@@ -12,7 +12,7 @@ import (
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/inside"
 	"github.com/podstep/podstep/probes/inside/park"
-	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // Besides at steps, a goroutine is held at lines: at those of breakpoints, and at the next line if it goes on by
@@ -47,7 +47,7 @@ type podAt struct {
 const mostNested = 1 << 14
 
 // update notes that a goroutine begins or ends a step, by the record of the step's place.
-func (n nesting) update(r *uprobe.Record, exit bool) {
+func (n nesting) update(r *reading.Record, exit bool) {
 	open := n[r.Goid]
 	for len(open) > 0 && open[len(open)-1].depth >= r.Depth {
 		open = open[:len(open)-1]

@@ -11,7 +11,7 @@ import (
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/inside/park"
-	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 func delveVersion() string {
@@ -39,9 +39,9 @@ func (p *process) begin() (err error) {
 	if p.target.remote == "" {
 		memory = func(at uint64, b []byte) error { return park.ReadMemory(p.target.pid, at, b) }
 	}
-	p.reader = uprobe.NewReader(p.reading, memory)
+	p.reader = reading.NewReader(p.plan, memory)
 	var addresses []uint64
-	for i, at := range p.reading.Places {
+	for i, at := range p.plan.Places {
 		if at.Address == 0 {
 			continue
 		}
@@ -128,7 +128,7 @@ func (p *process) isRunning() bool {
 
 // handle handles a stop. hits are the threads that came to places.
 func (p *process) handle(hits []hit, at time.Time) error {
-	var records []uprobe.Record
+	var records []reading.Record
 	p.busy.Begin()
 	defer p.busy.End()
 	companion.Mishap("stop")
@@ -153,7 +153,7 @@ func (p *process) handle(hits []hit, at time.Time) error {
 		if step {
 			stop.At, stop.Place = clock.Of(at), number
 			read := p.reader.Read(&stop)
-			p.inside.update(&read[0], p.reading.Places[number].Exit)
+			p.inside.update(&read[0], p.plan.Places[number].Exit)
 			if p.isWanted(&read[0], number) {
 				held = p.holdThread(th.tid, &read[0], number)
 			}
@@ -173,7 +173,7 @@ func (p *process) handle(hits []hit, at time.Time) error {
 }
 
 // isWanted reports whether a goroutine at a place is to be held.
-func (p *process) isWanted(r *uprobe.Record, place int) bool {
+func (p *process) isWanted(r *reading.Record, place int) bool {
 	every, armed := p.wanted.Armed[place]
 	return armed && (every || p.wanted.Goroutines[r.Goid] || p.wanted.UIDs[r.UID()])
 }

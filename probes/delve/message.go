@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes/inside"
-	"github.com/podstep/podstep/probes/uprobe"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // Name is the probe's, in events.
@@ -164,7 +164,7 @@ type Variable struct{ Name, Type, Value string }
 // the others.
 type message struct {
 	Options *Options
-	Begin   *uprobe.Reading
+	Begin   *reading.Plan
 	Wanted  *Wanted
 	Rules   []inside.Place
 	Bounds  *Bounds
@@ -175,7 +175,7 @@ type message struct {
 
 	Ready   *Ready
 	Begun   *Begun
-	Records []uprobe.Record
+	Records []reading.Record
 	Held    *Held
 	Ended   *inside.Ended
 	Looked  *Answer

@@ -20,8 +20,8 @@ import (
 	"github.com/podstep/podstep/probes/companion"
 	"github.com/podstep/podstep/probes/delve/rescue"
 	"github.com/podstep/podstep/probes/inside"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/kubelets"
-	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // Unsupported is why Delve shows nothing on this architecture; nil: it does.
@@ -44,8 +44,8 @@ type process struct {
 	options Options
 	target  *target
 	rescuer *rescue.Client // nil: a headless Delve looks after its breakpoints itself, or there is no net
-	reading uprobe.Reading
-	reader  *uprobe.Reader
+	plan    reading.Plan
+	reader  *reading.Reader
 	begun   Begun
 
 	bounds    atomic.Pointer[Bounds]
@@ -153,7 +153,7 @@ func (p *process) serve() {
 		switch {
 		case m.Begin != nil && !started:
 			started = true
-			p.reading = *m.Begin
+			p.plan = *m.Begin
 			p.spawn(p.drive)
 		case m.Wanted != nil:
 			p.do(func() { p.wanted = *m.Wanted; p.setLines() })

@@ -13,8 +13,8 @@ import (
 	"github.com/go-delve/delve/service/rpc2"
 	"golang.org/x/sys/unix"
 
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
-	"github.com/podstep/podstep/probes/uprobe"
 )
 
 // target is a program under Delve. One goroutine uses it; others may call halt.
@@ -172,8 +172,8 @@ func general(r *unix.PtraceRegs) map[string]*uint64 {
 }
 
 // stopped returns what a thread's registers show of a stop. The caller fills in the place.
-func stopped(tid int, r *unix.PtraceRegs) uprobe.Stopped {
-	out := uprobe.Stopped{TID: tid, SP: r.Rsp, BP: r.Rbp, G: r.R14}
+func stopped(tid int, r *unix.PtraceRegs) reading.Stopped {
+	out := reading.Stopped{TID: tid, SP: r.Rsp, BP: r.Rbp, G: r.R14}
 	all := general(r)
 	for i, name := range memory.Registers["amd64"] {
 		out.Registers[i] = *all[name]

@@ -1,7 +1,7 @@
 // Package inside has the words for what goes on inside a kubelet that nobody rebuilt, whoever looks and holds there: the
-// program in the kernel with the hold process, or Delve. What both do to the kubelet's process is below it: package pclntab
-// and gocode find places in its code, goproc knows a Go process, ptrace traces its threads, and park makes one goroutine
-// wait.
+// program in the kernel with the hold process, or Delve. What both do to the kubelet's process is below it: packages pclntab
+// and gocode find places in its code, reading reads values there, goproc knows a Go process, ptrace traces its threads, and
+// park makes one goroutine wait.
 package inside
 
 import (

@@ -8,6 +8,7 @@ import (
 	"github.com/cilium/ebpf"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // Armed states at which places of a step threads are signalled, so that their goroutines can be held.
@@ -70,9 +71,9 @@ func (p *Probe) Arm(steps map[string]Armed) error {
 	for i, at := range p.plan.places {
 		want, spec := steps[at.step.Name], at.spec
 		if want.At(at.exit) {
-			spec.Flags |= placeArmed
+			spec.Flags |= reading.Armed
 			if want.Every {
-				spec.Flags |= placeEvery
+				spec.Flags |= reading.Every
 			}
 		}
 		if spec.Flags == at.now {
@@ -89,10 +90,10 @@ func (p *Probe) Arm(steps map[string]Armed) error {
 // Want selects the threads that are signalled at armed places: those that come there for these pods, by uid, or on
 // these goroutines, by number.
 func (p *Probe) Want(uids []string, goroutines []uint64) error {
-	byUID, byNumber := map[[uidLength]byte]bool{}, map[uint64]bool{}
+	byUID, byNumber := map[[reading.UIDLength]byte]bool{}, map[uint64]bool{}
 	for _, uid := range uids {
-		if len(uid) == uidLength {
-			byUID[[uidLength]byte([]byte(uid))] = true
+		if len(uid) == reading.UIDLength {
+			byUID[[reading.UIDLength]byte([]byte(uid))] = true
 		}
 	}
 	for _, n := range goroutines {

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // These benchmarks measure what it costs once to attach: to read the kubelet's program, and to load the program into
@@ -53,7 +54,7 @@ func BenchmarkHit(b *testing.B) {
 	for _, side := range []struct {
 		name  string
 		flags uint8
-	}{{"entry", 0}, {"exit", placeExit}} {
+	}{{"entry", 0}, {"exit", reading.AtExit}} {
 		b.Run(side.name, func(b *testing.B) {
 			k := measuredKernel(b, side.flags)
 			stats, err := ebpf.EnableStats(uint32(unix.BPF_STATS_RUN_TIME))
@@ -98,11 +99,11 @@ func measuredKernel(b *testing.B, flags uint8) *kernel {
 		b.Fatal(err)
 	}
 	b.Cleanup(func() { _ = k.close() })
-	p := &plan{layout: layout, reads: make([]readSpec, typicalReads)}
+	p := &plan{layout: layout, reads: make([]reading.Read, typicalReads)}
 	if err := k.fill(p, nil); err != nil {
 		b.Fatal(err)
 	}
-	if err := k.objects.Places.Put(uint32(p.measuredPlace()), placeSpec{Reads: typicalReads, Flags: flags}); err != nil {
+	if err := k.objects.Places.Put(uint32(p.measuredPlace()), reading.Spec{Reads: typicalReads, Flags: flags}); err != nil {
 		b.Fatal(err)
 	}
 	offset, err := measuredOffset()

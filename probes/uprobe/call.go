@@ -7,6 +7,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // Call is a call of a step's function.
@@ -58,8 +59,8 @@ type Stop struct {
 }
 
 // stopOf returns the stop that a record asks for, or nil.
-func stopOf(r *record, at *planned) *Stop {
-	if r.Flags&recordSignalled == 0 {
+func stopOf(r *reading.Record, at *planned) *Stop {
+	if r.Flags&reading.FlagSignalled == 0 {
 		return nil
 	}
 	return &Stop{TID: int(r.TID), Place: at.at, Goroutine: r.Goid, At: clock.Time(r.Time)}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -49,7 +50,7 @@ func newCalls(p *Probe, c *probes.Catalogue, h Handler) *calls {
 }
 
 // addRecord makes calls begin and end as a record says.
-func (c *calls) addRecord(r *record) {
+func (c *calls) addRecord(r *reading.Record) {
 	if uint64(r.Place) >= c.plan.measuredPlace() {
 		return
 	}
@@ -58,7 +59,7 @@ func (c *calls) addRecord(r *record) {
 		return
 	}
 	at := c.plan.places[r.Place]
-	if r.Flags&recordElement != 0 {
+	if r.Flags&reading.FlagElement != 0 {
 		c.element(r, at)
 		return
 	}
@@ -75,7 +76,7 @@ func (c *calls) addRecord(r *record) {
 }
 
 // event makes a call begin or end.
-func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) {
+func (c *calls) event(r *reading.Record, at *planned, lists *[maxLists][]probes.PodRef) {
 	if r.Goid == 0 || r.Goid > maxGoid {
 		return // no goroutine has such a number: podstep would not know whose call it is
 	}
@@ -104,8 +105,8 @@ func (c *calls) event(r *record, at *planned, lists *[maxLists][]probes.PodRef) 
 }
 
 // line returns the line at which a call's function made the call that a record begins.
-func (c *calls) line(r *record, by *Call) uint32 {
-	var returns [maxCallers]uint64
+func (c *calls) line(r *reading.Record, by *Call) uint32 {
+	var returns [reading.MaxCallers]uint64
 	for i, at := range r.Callers {
 		returns[i] = at - c.bias
 	}
@@ -127,7 +128,7 @@ func (c *calls) losses() {
 }
 
 // exitCall ends a call. A call that began before the probe did is not known.
-func (c *calls) exitCall(r *record, at *planned, lists *[maxLists][]probes.PodRef, now time.Time) {
+func (c *calls) exitCall(r *reading.Record, at *planned, lists *[maxLists][]probes.PodRef, now time.Time) {
 	g := c.goroutines[r.Goid]
 	if g == nil {
 		return
@@ -199,25 +200,25 @@ func (c *calls) endCall(g *goroutine, call *Call, now time.Time, err error, valu
 }
 
 // quiet reports whether a call is not worth an event.
-func (c *calls) quiet(r *record, at *planned) bool {
+func (c *calls) quiet(r *reading.Record, at *planned) bool {
 	if at.step.quiet == nil {
 		return false
 	}
 	values := map[string]any{}
 	for _, s := range at.side.quiet {
 		if s.form.Kind == memory.Interface {
-			if method, ok := r.number(s.slot + 1); ok {
+			if method, ok := r.NumberIn(s.slot + 1); ok {
 				values[s.name] = c.errors.name(method)
 			}
 			continue
 		}
-		values[s.name] = r.value(s)
+		values[s.name] = valueIn(r, s)
 	}
 	return holds(at.step.quiet, values)
 }
 
 // podsOf returns the call's pods that a record has, in the agent's form.
-func podsOf(r *record, at *planned, lists *[maxLists][]probes.PodRef) (out []any) {
+func podsOf(r *reading.Record, at *planned, lists *[maxLists][]probes.PodRef) (out []any) {
 	for i := range at.side.lists {
 		if lists == nil {
 			out = append(out, nil)
@@ -226,14 +227,14 @@ func podsOf(r *record, at *planned, lists *[maxLists][]probes.PodRef) (out []any
 		out = append(out, lists[i])
 	}
 	if len(at.side.pods) > 0 {
-		out = append(out, r.pod(at.side.pods))
+		out = append(out, podIn(r, at.side.pods))
 	}
 	return out
 }
 
-func fieldsOf(r *record, at *planned) (out []any) {
+func fieldsOf(r *reading.Record, at *planned) (out []any) {
 	for _, s := range at.side.fields {
-		out = append(out, r.value(s))
+		out = append(out, valueIn(r, s))
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -124,7 +125,7 @@ func TestUnknownExit(t *testing.T) {
 // start starts a goroutine on another one.
 func (s *scene) start(goid, parent uint64) {
 	s.now++
-	s.calls.addRecord(&record{Time: s.now, G: 0xc000 + goid, Goid: goid, Parent: parent, Place: uint32(len(s.calls.plan.places))})
+	s.calls.addRecord(&reading.Record{Time: s.now, G: 0xc000 + goid, Goid: goid, Parent: parent, Place: uint32(len(s.calls.plan.places))})
 }
 
 // TestStarted: calls on a goroutine that was started in a call are in that call, while that call goes on. This holds
@@ -160,7 +161,7 @@ func (s *scene) list(goid, depth uint64, names ...string) (head *seen, elements 
 	head.Value[slot+1] = uint64(len(names))
 	for _, name := range names {
 		e := &seen{at: head.at}
-		e.Time, e.G, e.Place, e.Flags = head.Time, head.G, head.Place, recordElement
+		e.Time, e.G, e.Place, e.Flags = head.Time, head.G, head.Place, reading.FlagElement
 		for _, x := range head.at.side.element {
 			text := name + "-" + strings.ToLower(x.name)
 			if x.name == memory.UID {
@@ -183,25 +184,25 @@ const (
 func TestLists(t *testing.T) {
 	s := newScene(t)
 	head, elements := s.list(7, 100, "a", "b")
-	s.calls.addRecord(&head.record)
-	s.calls.addRecord(&elements[0].record)
+	s.calls.addRecord(&head.Record)
+	s.calls.addRecord(&elements[0].Record)
 	s.want()
-	s.calls.addRecord(&elements[1].record)
+	s.calls.addRecord(&elements[1].Record)
 	s.want("enter toy.add [[" + listA + " " + listB + "] 2]")
 	s.exit("toy.add", 7, 100)
 	s.want("exit toy.add [false] <nil> after 1")
 
 	head, _ = s.list(7, 100)
-	s.calls.addRecord(&head.record)
+	s.calls.addRecord(&head.Record)
 	s.want("enter toy.add [<nil> 0]")
 	s.exit("toy.add", 7, 100)
 	s.log = nil
 
 	head, elements = s.list(7, 100, "a", "b")
-	s.calls.addRecord(&head.record)
-	s.calls.addRecord(&elements[0].record)
+	s.calls.addRecord(&head.Record)
+	s.calls.addRecord(&elements[0].Record)
 	s.enter("toy.sync", 7, 200, web()...)  // the other one was lost
-	s.calls.addRecord(&elements[1].record) // it comes too late
+	s.calls.addRecord(&elements[1].Record) // it comes too late
 	s.want("enter toy.add [["+listA+"] 2]", "enter toy.sync ["+webRef+" <nil>] in toy.add")
 	if len(s.calls.pending) != 0 {
 		t.Errorf("%d records still wait", len(s.calls.pending))
@@ -273,7 +274,7 @@ func TestStartedBefore(t *testing.T) {
 		goid := next(i)
 		r := s.record("toy.mount", false, goid, 50).with(about(c.uid)...)
 		r.Parent, r.Made = 7, made(c.in)
-		w.Take([]record{r.record})
+		w.Take([]reading.Record{r.Record})
 		got := s.calls.goroutines[goid].parent
 		switch {
 		case got == nil && c.step == "":
@@ -286,12 +287,12 @@ func TestStartedBefore(t *testing.T) {
 	s.enter("toy.sync", 7, 300, about(third)...)
 	r := s.record("toy.mount", false, 12, 50).with(about(third)...)
 	r.Parent, r.Made = 7, made("toy.sync")
-	w.Take([]record{r.record})
+	w.Take([]reading.Record{r.Record})
 	s.calls.old = next(100)
 	s.enter("toy.sync", 8, 300, about(first)...)
 	again := s.record("toy.mount", false, next(100), 50).with(about(first)...)
 	again.Parent, again.Made = 8, made("toy.sync")
-	w.Take([]record{again.record})
+	w.Take([]reading.Record{again.Record})
 	for _, number := range []uint64{12, next(100)} {
 		if got := s.calls.goroutines[number].parent; got != nil {
 			t.Errorf("the old goroutine %d was started in %s", number, got.Step.Name)

@@ -9,6 +9,7 @@ import (
 	"regexp"
 	"strings"
 
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -19,11 +20,11 @@ type errorTypes struct {
 	// names are the types, each with the last part of its package's path.
 	names map[uint64]string
 	// texts are the ways in which the program in the kernel finds errors' texts.
-	texts map[uint64]wrapSpec
+	texts map[uint64]reading.Wrap
 }
 
 func newErrorTypes(p *program, table *memory.Table) *errorTypes {
-	t := &errorTypes{names: map[uint64]string{}, texts: map[uint64]wrapSpec{}}
+	t := &errorTypes{names: map[uint64]string{}, texts: map[uint64]reading.Wrap{}}
 	for i, symbol := range p.Functions.Names() {
 		if !bytes.HasSuffix(symbol, []byte(".Error")) {
 			continue
@@ -44,12 +45,12 @@ var fixed = map[string]string{
 
 func (t *errorTypes) findTexts(p *program, table *memory.Table) {
 	table.All(func(step string, side memory.Side, name string, v memory.Value) {
-		if step != memory.Errors || v.Form == nil || len(v.Form.Hops) > maxHops {
+		if step != memory.Errors || v.Form == nil || len(v.Form.Hops) > reading.MaxHops {
 			return
 		}
-		w := wrapSpec{How: wrapText, Hops: uint32(len(v.Form.Hops))}
+		w := reading.Wrap{How: reading.WrapText, Hops: uint32(len(v.Form.Hops))}
 		if v.Form.Kind == memory.Interface {
-			w.How = wrapInner
+			w.How = reading.WrapInner
 		}
 		for i, h := range v.Form.Hops {
 			w.Hop[i] = int32(h.Offset)
@@ -63,8 +64,8 @@ func (t *errorTypes) findTexts(p *program, table *memory.Table) {
 }
 
 // wraps returns how the program in the kernel finds errors' texts, by the address of the Error method in the process.
-func (t *errorTypes) wraps() map[uint64]wrapSpec {
-	out := map[uint64]wrapSpec{}
+func (t *errorTypes) wraps() map[uint64]reading.Wrap {
+	out := map[uint64]reading.Wrap{}
 	for at, w := range t.texts {
 		out[at+t.bias] = w
 	}
@@ -94,18 +95,18 @@ func typeName(symbol string) string {
 func (t *errorTypes) name(at uint64) string { return t.names[at-t.bias] }
 
 // error returns the error in a source. known is false if it cannot be known whether there is one.
-func (t *errorTypes) error(r *record, s *source) (err error, known bool) {
+func (t *errorTypes) error(r *reading.Record, s *source) (err error, known bool) {
 	if s == nil {
 		return nil, false
 	}
-	at, ok := r.number(s.slot + 1)
+	at, ok := r.NumberIn(s.slot + 1)
 	if !ok {
 		return nil, false
 	}
 	if at == 0 {
 		return nil, true
 	}
-	if text, ok := r.text(s.slot); ok && text != "" {
+	if text, ok := r.TextIn(s.slot); ok && text != "" {
 		return errors.New(text), true
 	}
 	name := t.name(at)

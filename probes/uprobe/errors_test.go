@@ -5,6 +5,7 @@ package uprobe
 import (
 	"testing"
 
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -41,23 +42,23 @@ func TestErrors(t *testing.T) {
 			if x.text != "" {
 				r.put(0, x.text)
 			}
-			err, known := types.error(&r.record, &source{slot: 0})
+			err, known := types.error(&r.Record, &source{slot: 0})
 			if !known || err == nil && x.want != "" || err != nil && err.Error() != x.want {
 				t.Errorf("the error is %v (%v), want %q", err, known, x.want)
 			}
 		})
 	}
 	for _, s := range []*source{nil, {slot: 5}, {slot: -1}} {
-		if err, known := types.error(&record{}, s); known || err != nil {
+		if err, known := types.error(&reading.Record{}, s); known || err != nil {
 			t.Errorf("of %+v the error is %v (%v)", s, err, known)
 		}
 	}
 
 	wraps := types.wraps()
-	if w, ok := wraps[method("errors.(*errorString).Error")]; !ok || w.How != wrapText || w.Hops != 1 {
+	if w, ok := wraps[method("errors.(*errorString).Error")]; !ok || w.How != reading.WrapText || w.Hops != 1 {
 		t.Errorf("the text of errors.New is found by %+v (%v)", w, ok)
 	}
-	if w, ok := wraps[method("fmt.(*wrapError).Error")]; !ok || w.How != wrapText {
+	if w, ok := wraps[method("fmt.(*wrapError).Error")]; !ok || w.How != reading.WrapText {
 		t.Errorf("the text of fmt.Errorf is found by %+v (%v)", w, ok)
 	}
 	if len(wraps) != 2 {

@@ -9,19 +9,20 @@ import (
 	"unsafe"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // FuzzRecord: whatever a record contains, its values have their kinds, and its texts are valid.
 func FuzzRecord(f *testing.F) {
 	s := newScene(f)
-	f.Add(make([]byte, unsafe.Sizeof(record{})))
+	f.Add(make([]byte, unsafe.Sizeof(reading.Record{})))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		all := make([]uint64, unsafe.Sizeof(record{})/8)
-		raw := unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), unsafe.Sizeof(record{}))
+		all := make([]uint64, unsafe.Sizeof(reading.Record{})/8)
+		raw := unsafe.Slice((*byte)(unsafe.Pointer(&all[0])), unsafe.Sizeof(reading.Record{}))
 		copy(raw, b)
 		r := recordOf(raw)
-		for i := range maxValues {
-			if text, ok := r.text(i); ok && !utf8.ValidString(text) {
+		for i := range reading.MaxValues {
+			if text, ok := r.TextIn(i); ok && !utf8.ValidString(text) {
 				t.Errorf("value %d is no text: %q", i, text)
 			}
 		}
@@ -54,7 +55,7 @@ func FuzzCalls(f *testing.F) {
 			r.Time, r.Goid, r.Depth = s.now, uint64(b[1]%8), uint64(b[2])
 			r.G, r.Parent = r.Goid, uint64(b[2]%8)
 			r.Place = uint32(int(b[0]) % (places + 1))
-			r.Flags, r.List = b[3]&recordElement, uint32(b[3]>>5)
+			r.Flags, r.List = b[3]&reading.FlagElement, uint32(b[3]>>5)
 			if b[3]&1 != 0 {
 				r.Start = worker
 			}
@@ -68,7 +69,7 @@ func FuzzCalls(f *testing.F) {
 					}
 				}
 			}
-			s.calls.addRecord(&r.record)
+			s.calls.addRecord(&r.Record)
 		}
 		if len(s.calls.goroutines) > 16 || len(s.calls.pending) > 8 {
 			t.Errorf("%d goroutines are remembered, and %d records", len(s.calls.goroutines), len(s.calls.pending))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // goroutine is a goroutine on which calls are open, or that a goroutine with open calls has started.
@@ -41,7 +42,7 @@ func (g *goroutine) endFrom(depth uint64, end func(*Call)) {
 }
 
 // goroutine returns the goroutine of a record, and makes it if it is not known.
-func (c *calls) goroutine(r *record, now time.Time) *goroutine {
+func (c *calls) goroutine(r *reading.Record, now time.Time) *goroutine {
 	g := c.goroutines[r.Goid]
 	if g == nil {
 		c.forgetIdle(now)
@@ -55,7 +56,7 @@ func (c *calls) goroutine(r *record, now time.Time) *goroutine {
 }
 
 // started notes in which call a goroutine was started, by the record of its start.
-func (c *calls) started(r *record) {
+func (c *calls) started(r *reading.Record) {
 	parent := c.goroutines[r.Parent]
 	if parent == nil || c.goroutines[r.Goid] != nil {
 		return
@@ -74,7 +75,7 @@ const mostPast = 8
 
 // startedBefore notes in which call a goroutine was started, by the goroutine's first record. By then the call may
 // have ended.
-func (c *calls) startedBefore(r *record) {
+func (c *calls) startedBefore(r *reading.Record) {
 	parent := c.goroutines[r.Parent]
 	if parent == nil || c.goroutines[r.Goid] != nil || r.Goid <= c.old {
 		return
@@ -92,7 +93,7 @@ var numbersApart = numbersTaken * uint64(runtime.NumCPU())
 // starter returns the call on parent in which the goroutine of a record was started. The call began before that, its
 // function has the go statement, and it is about the same pod, or about none. If the go statement is in no step's
 // function, starter returns a call about the same pod, or the open one about none.
-func (c *calls) starter(parent *goroutine, r *record) *Call {
+func (c *calls) starter(parent *goroutine, r *reading.Record) *Call {
 	made, uid := r.Made-c.bias, r.UID()
 	all := slices.Clone(parent.open)
 	slices.Reverse(all)

@@ -6,6 +6,8 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // unwatched returns the running toy with a probe of it that nobody watches, and that never reads by itself.
@@ -62,7 +64,7 @@ func TestReadNow(t *testing.T) {
 // TestFull: nobody watches, and nothing is lost of what does not fit into the ring at once.
 func TestFull(t *testing.T) {
 	probe, r := unwatched(t)
-	calls := 2 * int(probe.kernel.objects.Events.MaxEntries()) / int(unsafe.Sizeof(record{}))
+	calls := 2 * int(probe.kernel.objects.Events.MaxEntries()) / int(unsafe.Sizeof(reading.Record{}))
 	read := make(chan int)
 	go func() {
 		n := 0

@@ -12,6 +12,8 @@ import (
 	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 	"github.com/cilium/ebpf/rlimit"
+
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 //go:generate bpf/generate.sh ..
@@ -76,8 +78,8 @@ const typicalReads = 5
 func (p *plan) measuredPlace() uint64 { return uint64(len(p.places) + len(p.starts)) }
 
 // fill gives the program the data that it reads by.
-func (k *kernel) fill(p *plan, wraps map[uint64]wrapSpec) error {
-	places := make([]placeSpec, p.measuredPlace()+1)
+func (k *kernel) fill(p *plan, wraps map[uint64]reading.Wrap) error {
+	places := make([]reading.Spec, p.measuredPlace()+1)
 	numbers := make([]uint32, max(len(places), len(p.reads)))
 	for i := range numbers {
 		numbers[i] = uint32(i)
@@ -86,7 +88,7 @@ func (k *kernel) fill(p *plan, wraps map[uint64]wrapSpec) error {
 		places[i] = at.spec
 	}
 	for i := range p.starts {
-		places[len(p.places)+i].Flags = placeStarts
+		places[len(p.places)+i].Flags = reading.Starts
 	}
 	places[p.measuredPlace()].Reads = uint8(min(typicalReads, len(p.reads)))
 	if err := put(k.objects.Places, numbers[:len(places)], places); err != nil {

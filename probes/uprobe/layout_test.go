@@ -10,6 +10,8 @@ import (
 
 	"github.com/cilium/ebpf"
 	"github.com/cilium/ebpf/btf"
+
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // TestLayout: the structs that the program and this package share have the same form in both, on each architecture.
@@ -20,7 +22,7 @@ func TestLayout(t *testing.T) {
 			t.Fatal(err)
 		}
 		for name, here := range map[string]any{
-			"record": record{}, "place": placeSpec{}, "read": readSpec{}, "wrap": wrapSpec{}, "layout": layoutSpec{},
+			"record": reading.Record{}, "place": reading.Spec{}, "read": reading.Read{}, "wrap": reading.Wrap{}, "layout": reading.Layout{},
 		} {
 			checkLayout(t, spec, name, reflect.TypeOf(here))
 		}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/podstep/podstep/probes/inside/goproc"
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/pclntab"
 )
 
@@ -41,7 +42,7 @@ func TestNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewReader(Reading{Numbers: at + bias}, func(at uint64, b []byte) error { return park.ReadMemory(os.Getpid(), at, b) })
+	r := reading.NewReader(reading.Plan{Numbers: at + bias}, func(at uint64, b []byte) error { return park.ReadMemory(os.Getpid(), at, b) })
 	before := r.Goroutines()
 	const more = 1000
 	var all sync.WaitGroup

@@ -9,6 +9,7 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/inside/goproc"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 	"github.com/podstep/podstep/probes/reasons"
 	"github.com/podstep/podstep/probes/uprobe/callers"
@@ -18,12 +19,12 @@ import (
 type plan struct {
 	steps  []*step // the steps that are seen
 	places []*planned
-	reads  []readSpec
+	reads  []reading.Read
 	// starts are the places at which a goroutine has been made.
 	starts []place
 	// unseen has the steps that are not seen, with the reasons.
 	unseen  map[string]probes.Reason
-	layout  layoutSpec
+	layout  reading.Layout
 	callers *callers.Table // of the catalogue's functions
 	numbers uint64         // the address of the highest number of a goroutine; 0: it is not known
 }
@@ -45,7 +46,7 @@ type step struct {
 // planned is a place of a step.
 type planned struct {
 	place
-	spec placeSpec
+	spec reading.Spec
 	step *step
 	side *side
 	exit bool
@@ -106,13 +107,13 @@ func callersIn(c *probes.Catalogue, p *program) *callers.Table {
 }
 
 // goroutineLayout returns the layout in a kubelet that a version of Go compiled, such as go1.26.8.
-func goroutineLayout(version string) (layoutSpec, error) {
+func goroutineLayout(version string) (reading.Layout, error) {
 	minor, _ := goproc.Minor(version)
 	l, ok := goproc.LayoutOf(minor)
 	if !ok {
-		return layoutSpec{}, fmt.Errorf("how Go's runtime keeps its goroutines is not known here for %s", version)
+		return reading.Layout{}, fmt.Errorf("how Go's runtime keeps its goroutines is not known here for %s", version)
 	}
-	return layoutSpec{Goid: l.Number, Parent: l.Parent, Start: l.Start}, nil
+	return reading.Layout{Goid: l.Number, Parent: l.Parent, Start: l.Start}, nil
 }
 
 // alone reports whether no other step of the tier, or of a lower one, is on a step's goroutine. A call of a step that
@@ -136,7 +137,7 @@ func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probe
 	st := &step{Step: s}
 	r := reader{table: table, step: st, arch: prog.code.Arch()}
 	st.enter, st.exit = r.enter(), r.exit()
-	if max(len(st.enter.reads), len(st.exit.reads)) > maxValues {
+	if max(len(st.enter.reads), len(st.exit.reads)) > reading.MaxValues {
 		return reasons.NotKnown.With("error", "it has too many values")
 	}
 	var places []*planned
@@ -171,7 +172,7 @@ func (p *plan) addReads(s *side) uint16 {
 }
 
 func (s *step) planned(at place, side *side, exit bool) *planned {
-	spec := placeSpec{
+	spec := reading.Spec{
 		Below: uint32(at.below), Reads: uint8(len(side.reads)), Step: uint32(s.ID),
 		Lists: uint8(len(side.lists)), Elements: uint8(len(side.elements)), Stride: uint8(side.stride),
 	}
@@ -179,12 +180,12 @@ func (s *step) planned(at place, side *side, exit bool) *planned {
 		spec.List = uint8(side.lists[0].slot)
 	}
 	if exit {
-		spec.Flags |= placeExit
+		spec.Flags |= reading.AtExit
 	} else if s.Stage == runtimeCalls {
-		spec.Flags |= placeWakes
+		spec.Flags |= reading.Wakes
 	}
 	if s.exit.entry {
-		spec.Flags |= placeKeeps
+		spec.Flags |= reading.Keeps
 	}
 	return &planned{place: at, spec: spec, step: s, side: side, exit: exit, now: spec.Flags}
 }

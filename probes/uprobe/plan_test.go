@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 	"github.com/podstep/podstep/probes/reasons"
 )
@@ -86,23 +87,23 @@ func TestSpecs(t *testing.T) {
 		name, arch string
 		form       *memory.Form
 		exit       bool
-		want       readSpec
+		want       reading.Read
 		ok         bool
 	}{
-		{"none", "amd64", nil, false, readSpec{}, false},
-		{"argument", "amd64", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Register, At: 3}}, false, readSpec{In: inRegister, At: 3}, true},
-		{"argument at the exit", "amd64", &memory.Form{Kind: memory.Int64, AMD64: memory.Place{In: memory.Register, At: 3}}, true, readSpec{In: inEntry, At: 3}, true},
-		{"result", "amd64", &memory.Form{Kind: memory.Interface, AMD64: memory.Place{In: memory.Result, At: 1}}, true, readSpec{In: inRegister, At: 1, Kind: kindError}, true},
-		{"stack", "amd64", &memory.Form{Kind: memory.Time, AMD64: memory.Place{In: memory.Stack, At: 24}}, false, readSpec{In: inStack, At: 24, Kind: kindTime}, true},
+		{"none", "amd64", nil, false, reading.Read{}, false},
+		{"argument", "amd64", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Register, At: 3}}, false, reading.Read{In: reading.InRegister, At: 3}, true},
+		{"argument at the exit", "amd64", &memory.Form{Kind: memory.Int64, AMD64: memory.Place{In: memory.Register, At: 3}}, true, reading.Read{In: reading.InEntry, At: 3}, true},
+		{"result", "amd64", &memory.Form{Kind: memory.Interface, AMD64: memory.Place{In: memory.Result, At: 1}}, true, reading.Read{In: reading.InRegister, At: 1, Kind: reading.KindError}, true},
+		{"stack", "amd64", &memory.Form{Kind: memory.Time, AMD64: memory.Place{In: memory.Stack, At: 24}}, false, reading.Read{In: reading.InStack, At: 24, Kind: reading.KindTime}, true},
 		{
 			"in a register on arm64 alone", "arm64", &memory.Form{Kind: memory.Bool, AMD64: memory.Place{In: memory.Stack, At: 24}, ARM64: memory.Place{In: memory.Register, At: 12}}, false,
-			readSpec{In: inRegister, At: 12}, true,
+			reading.Read{In: reading.InRegister, At: 12}, true,
 		},
 		{
 			"member", "amd64", &memory.Form{Kind: memory.String, Zero: true, AMD64: memory.Place{In: memory.Element}, Hops: []memory.Hop{{Offset: 96}, {Offset: -8}}}, false,
-			readSpec{In: inElement, Kind: kindString, Hops: 2, Zero: 1, Hop: [maxHops]int32{96, -8}}, true,
+			reading.Read{In: reading.InElement, Kind: reading.KindText, Hops: 2, Zero: 1, Hop: [reading.MaxHops]int32{96, -8}}, true,
 		},
-		{"far", "amd64", &memory.Form{Kind: memory.String, Hops: make([]memory.Hop, maxHops+1)}, false, readSpec{}, false},
+		{"far", "amd64", &memory.Form{Kind: memory.String, Hops: make([]memory.Hop, reading.MaxHops+1)}, false, reading.Read{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			got, ok := specOf(x.form, x.arch, x.exit)
@@ -140,7 +141,7 @@ func TestTables(t *testing.T) {
 			}
 			for arch := range memory.Registers {
 				if _, ok := specOf(v.Form, arch, side == memory.Exit || side == memory.Error); !ok {
-					t.Errorf("%s: %s %s %s takes more than %d hops", version, step, side, name, maxHops)
+					t.Errorf("%s: %s %s %s takes more than %d hops", version, step, side, name, reading.MaxHops)
 				}
 			}
 		})
@@ -148,8 +149,8 @@ func TestTables(t *testing.T) {
 	c := probes.MustLoad()
 	for _, s := range c.Steps {
 		r := reader{table: mustTable(t), step: &step{Step: &s}}
-		if n := max(len(r.enter().reads), len(r.exit().reads)); n > maxValues {
-			t.Errorf("%s has %d values, more than %d", s.Name, n, maxValues)
+		if n := max(len(r.enter().reads), len(r.exit().reads)); n > reading.MaxValues {
+			t.Errorf("%s has %d values, more than %d", s.Name, n, reading.MaxValues)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -18,8 +19,8 @@ type side struct {
 	fields []source
 	err    *source
 
-	reads    []readSpec
-	elements []readSpec
+	reads    []reading.Read
+	elements []reading.Read
 	element  []source // the parts of a pod that is in a list
 	stride   int
 	arch     string
@@ -161,43 +162,43 @@ func (s *side) addRead(name string, f *memory.Form, exit bool) source {
 	if !ok {
 		return source{name, f, -1}
 	}
-	if spec.In == inEntry {
+	if spec.In == reading.InEntry {
 		s.entry = true
 	}
 	x := source{name, f, len(s.reads)}
 	s.reads = append(s.reads, spec)
-	if spec.Kind == kindError || spec.Kind == kindListSpec {
-		s.reads = append(s.reads, readSpec{In: inSkip})
+	if spec.Kind == reading.KindError || spec.Kind == reading.KindList {
+		s.reads = append(s.reads, reading.Read{In: reading.InSkip})
 	}
 	return x
 }
 
 // specOf returns how the program reads a value of a form on an architecture. ok is false if it cannot.
-func specOf(f *memory.Form, arch string, exit bool) (r readSpec, ok bool) {
-	if f == nil || len(f.Hops) > maxHops {
+func specOf(f *memory.Form, arch string, exit bool) (r reading.Read, ok bool) {
+	if f == nil || len(f.Hops) > reading.MaxHops {
 		return r, false
 	}
 	from := f.Place(arch)
 	r.At, r.Hops = int32(from.At), uint8(len(f.Hops))
 	switch from.In {
 	case memory.Stack:
-		r.In = inStack
+		r.In = reading.InStack
 	case memory.Element:
-		r.In = inElement
+		r.In = reading.InElement
 	case memory.Register:
 		if exit {
-			r.In = inEntry
+			r.In = reading.InEntry
 		}
 	}
 	switch f.Kind {
 	case memory.String:
-		r.Kind = kindString
+		r.Kind = reading.KindText
 	case memory.Time:
-		r.Kind = kindTime
+		r.Kind = reading.KindTime
 	case memory.Interface:
-		r.Kind = kindError
+		r.Kind = reading.KindError
 	case memory.Pointers, memory.Interfaces:
-		r.Kind = kindListSpec
+		r.Kind = reading.KindList
 	}
 	if f.Zero {
 		r.Zero = 1

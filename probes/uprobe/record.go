@@ -4,74 +4,40 @@ package uprobe
 
 import (
 	"encoding/binary"
-	"strings"
 	"time"
 	"unsafe"
 
-	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
 // recordOf returns the record that begins at b, without a copy. It returns nil if there is none.
-func recordOf(b []byte) *record {
-	if uintptr(len(b)) < unsafe.Sizeof(record{}) || uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
+func recordOf(b []byte) *reading.Record {
+	if uintptr(len(b)) < unsafe.Sizeof(reading.Record{}) || uintptr(unsafe.Pointer(&b[0]))%8 != 0 {
 		return nil
 	}
-	return (*record)(unsafe.Pointer(&b[0]))
+	return (*reading.Record)(unsafe.Pointer(&b[0]))
 }
 
-// bytes returns the bytes in a slot. ok is false if there are none.
-func (r *record) bytes(slot int) (b []byte, ok bool) {
-	if slot < 0 || slot >= maxValues || r.Have[slot] != haveText && r.Have[slot] != haveCut {
-		return nil, false
-	}
-	at, n := int(r.Value[slot]>>32), int(uint32(r.Value[slot]))
-	if at > maxText || n > maxText-at {
-		return nil, false
-	}
-	return r.Text[at : at+n], true
-}
-
-// text returns the text in a slot. ok is false if there is none. Of a text that is cut the last word is missing: it may
-// be the half of a secret, which nobody would recognise.
-func (r *record) text(slot int) (s string, ok bool) {
-	b, ok := r.bytes(slot)
-	if !ok {
-		return "", false
-	}
-	if r.Have[slot] == haveCut {
-		return redact.Begin(strings.ToValidUTF8(string(b), "\uFFFD")), true
-	}
-	return strings.ToValidUTF8(string(b), "\uFFFD"), true
-}
-
-// number returns the number in a slot. ok is false if there is none.
-func (r *record) number(slot int) (n uint64, ok bool) {
-	if slot < 0 || slot >= maxValues || r.Have[slot] != haveNumber {
-		return 0, false
-	}
-	return r.Value[slot], true
-}
-
-// value returns a source's value, as woven code would give it; nil: it could not be read.
-func (r *record) value(s source) any {
+// valueIn returns a source's value in a record, as woven code would give it; nil: it could not be read.
+func valueIn(r *reading.Record, s source) any {
 	if s.slot < 0 {
 		return nil
 	}
 	switch s.form.Kind {
 	case memory.String:
-		if text, ok := r.text(s.slot); ok {
+		if text, ok := r.TextIn(s.slot); ok {
 			return text
 		}
 		return nil
 	case memory.Time:
-		if b, ok := r.bytes(s.slot); ok && len(b) >= 16 {
+		if b, ok := r.BytesIn(s.slot); ok && len(b) >= 16 {
 			return timeOf(b)
 		}
 		return nil
 	}
-	n, ok := r.number(s.slot)
+	n, ok := r.NumberIn(s.slot)
 	if !ok {
 		return nil
 	}
@@ -132,11 +98,11 @@ func timeOf(b []byte) any {
 	return time.Unix(seconds-year1ToEpoch, int64(wall&nanoseconds))
 }
 
-// pod returns the pod that a record has in some sources.
-func (r *record) pod(parts []source) any {
+// podIn returns the pod that a record has in some sources.
+func podIn(r *reading.Record, parts []source) any {
 	var p probes.PodRef
 	for _, s := range parts {
-		text, _ := r.text(s.slot)
+		text, _ := r.TextIn(s.slot)
 		switch s.name {
 		case memory.UID:
 			p.UID = text

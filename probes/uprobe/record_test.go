@@ -10,6 +10,7 @@ import (
 
 	"github.com/podstep/podstep/agent/redact"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -33,8 +34,10 @@ func TestTime(t *testing.T) {
 // TestValues: a slot of a record gives a value of its kind.
 func TestValues(t *testing.T) {
 	long := strings.Repeat("x", 400)
-	number := func(n uint64) record { return record{Have: [maxValues]uint8{haveNumber}, Value: [maxValues]uint64{n}} }
-	text := func(s string, have uint8) (r record) {
+	number := func(n uint64) reading.Record {
+		return reading.Record{Have: [reading.MaxValues]uint8{reading.HaveNumber}, Value: [reading.MaxValues]uint64{n}}
+	}
+	text := func(s string, have uint8) (r reading.Record) {
 		r.Have[0], r.Value[0] = have, 7<<32|uint64(len(s))
 		copy(r.Text[7:], s)
 		return r
@@ -42,21 +45,21 @@ func TestValues(t *testing.T) {
 	names := map[int64]string{2: "create", -1: "none"}
 	for _, x := range []struct {
 		name string
-		r    record
+		r    reading.Record
 		form memory.Form
 		want any
 	}{
-		{"text", text("web", haveText), memory.Form{Kind: memory.String}, "web"},
-		{"no text", text("", haveText), memory.Form{Kind: memory.String}, ""},
-		{"text that is cut", text("pull it "+long, haveCut), memory.Form{Kind: memory.String}, "pull it…"},
-		{"text that is cut in its first word", text(long, haveCut), memory.Form{Kind: memory.String}, redact.Redacted + "…"},
-		{"text that is cut in a password", text("pull https://user:hunter2", haveCut), memory.Form{Kind: memory.String}, "pull…"},
-		{"text that is cut in a token", text("refused ghp_0123456789abcde", haveCut), memory.Form{Kind: memory.String}, "refused…"},
-		{"text that is cut in a command", text(`command "cat hunter2 `+long, haveCut), memory.Form{Kind: memory.String}, "command <redacted>…"},
-		{"text that is cut within a character", text("für é\xc3", haveCut), memory.Form{Kind: memory.String}, "für…"},
-		{"text that was not read", record{}, memory.Form{Kind: memory.String}, nil},
+		{"text", text("web", reading.HaveText), memory.Form{Kind: memory.String}, "web"},
+		{"no text", text("", reading.HaveText), memory.Form{Kind: memory.String}, ""},
+		{"text that is cut", text("pull it "+long, reading.HaveCut), memory.Form{Kind: memory.String}, "pull it…"},
+		{"text that is cut in its first word", text(long, reading.HaveCut), memory.Form{Kind: memory.String}, redact.Redacted + "…"},
+		{"text that is cut in a password", text("pull https://user:hunter2", reading.HaveCut), memory.Form{Kind: memory.String}, "pull…"},
+		{"text that is cut in a token", text("refused ghp_0123456789abcde", reading.HaveCut), memory.Form{Kind: memory.String}, "refused…"},
+		{"text that is cut in a command", text(`command "cat hunter2 `+long, reading.HaveCut), memory.Form{Kind: memory.String}, "command <redacted>…"},
+		{"text that is cut within a character", text("für é\xc3", reading.HaveCut), memory.Form{Kind: memory.String}, "für…"},
+		{"text that was not read", reading.Record{}, memory.Form{Kind: memory.String}, nil},
 		{"text of a number", number(7), memory.Form{Kind: memory.String}, nil},
-		{"number of a text", text("web", haveText), memory.Form{Kind: memory.Int64}, nil},
+		{"number of a text", text("web", reading.HaveText), memory.Form{Kind: memory.Int64}, nil},
 		{"true", number(1), memory.Form{Kind: memory.Bool}, true},
 		{"false, before other bytes", number(0xff00), memory.Form{Kind: memory.Bool}, false},
 		{"nil", number(0), memory.Form{Kind: memory.IsNil}, true},
@@ -73,36 +76,22 @@ func TestValues(t *testing.T) {
 		{"a name", number(0xff_0000_0002), memory.Form{Kind: memory.Int32, Names: names}, "create"},
 		{"a name below zero", number(1<<64 - 1), memory.Form{Kind: memory.Int64, Names: names}, "none"},
 		{"a number without a name", number(3), memory.Form{Kind: memory.Int64, Names: names}, int64(3)},
-		{"short time", text("123456789012345", haveText), memory.Form{Kind: memory.Time}, nil},
+		{"short time", text("123456789012345", reading.HaveText), memory.Form{Kind: memory.Time}, nil},
 	} {
 		t.Run(x.name, func(t *testing.T) {
-			if got := x.r.value(source{form: &x.form}); got != x.want {
+			if got := valueIn(&x.r, source{form: &x.form}); got != x.want {
 				t.Errorf("it is %v (%T), want %v", got, got, x.want)
 			}
-			if got := x.r.value(source{form: &x.form, slot: -1}); got != nil {
+			if got := valueIn(&x.r, source{form: &x.form, slot: -1}); got != nil {
 				t.Errorf("what is not read is %v", got)
 			}
 		})
 	}
 }
 
-// TestTextOutside: a text that would be outside the record is none.
-func TestTextOutside(t *testing.T) {
-	for _, v := range []uint64{maxText<<32 | 1, 1 << 63, 0<<32 | (maxText + 1), 0xffffffff, 1<<64 - 1} {
-		r := record{Have: [maxValues]uint8{haveText}, Value: [maxValues]uint64{v}}
-		if s, ok := r.text(0); ok {
-			t.Errorf("%#x is text of %d bytes", v, len(s))
-		}
-	}
-	r := record{}
-	if _, ok := r.text(maxValues); ok {
-		t.Error("there is a text behind all values")
-	}
-}
-
 // TestRecordOf: fewer bytes than a record has give none.
 func TestRecordOf(t *testing.T) {
-	b := make([]byte, unsafe.Sizeof(record{})+8)
+	b := make([]byte, unsafe.Sizeof(reading.Record{})+8)
 	if recordOf(b) == nil {
 		t.Error("a record is none")
 	}
@@ -119,13 +108,13 @@ func TestPod(t *testing.T) {
 		parts = append(parts, source{name: name, slot: i})
 		r.put(i, name+"-x")
 	}
-	if got, want := r.pod(parts), (probes.PodRef{UID: "uid-x", Namespace: "namespace-x", Name: "name-x", Version: "resourceVersion-x"}); got != want {
+	if got, want := podIn(&r.Record, parts), (probes.PodRef{UID: "uid-x", Namespace: "namespace-x", Name: "name-x", Version: "resourceVersion-x"}); got != want {
 		t.Errorf("the pod is %+v, want %+v", got, want)
 	}
-	if got := r.pod(parts[1:]); got != nil {
+	if got := podIn(&r.Record, parts[1:]); got != nil {
 		t.Errorf("without a uid the pod is %+v", got)
 	}
-	if got := r.pod([]source{{name: memory.ID, slot: 2}}); got != "name-x" {
+	if got := podIn(&r.Record, []source{{name: memory.ID, slot: 2}}); got != "name-x" {
 		t.Errorf("the id is %v", got)
 	}
 }

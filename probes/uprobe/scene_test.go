@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 	"github.com/podstep/podstep/probes/memory"
 )
 
@@ -171,7 +172,7 @@ func (s *scene) placeOf(step string, exit bool) (int, *planned) {
 
 // seen is a record in the making.
 type seen struct {
-	record
+	reading.Record
 	at *planned
 }
 
@@ -186,11 +187,11 @@ func (s *scene) record(step string, exit bool, goid, depth uint64) *seen {
 
 // enter and exit make a call begin, and end. values are names and values in turn.
 func (s *scene) enter(step string, goid, depth uint64, values ...any) {
-	s.calls.addRecord(&s.record(step, false, goid, depth).with(values...).record)
+	s.calls.addRecord(&s.record(step, false, goid, depth).with(values...).Record)
 }
 
 func (s *scene) exit(step string, goid, depth uint64, values ...any) {
-	s.calls.addRecord(&s.record(step, true, goid, depth).with(values...).record)
+	s.calls.addRecord(&s.record(step, true, goid, depth).with(values...).Record)
 }
 
 // with sets values of the record. values are names and values in turn.
@@ -214,10 +215,10 @@ func (r *seen) with(values ...any) *seen {
 func (r *seen) put(slot int, value any) {
 	switch v := value.(type) {
 	case string:
-		r.Have[slot], r.Value[slot] = haveText, uint64(r.Used)<<32|uint64(len(v))
+		r.Have[slot], r.Value[slot] = reading.HaveText, uint64(r.Used)<<32|uint64(len(v))
 		r.Used += uint16(copy(r.Text[r.Used:], v))
 	case int:
-		r.Have[slot], r.Value[slot] = haveNumber, uint64(v)
+		r.Have[slot], r.Value[slot] = reading.HaveNumber, uint64(v)
 	}
 }
 

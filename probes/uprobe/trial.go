@@ -10,6 +10,7 @@ import (
 	"github.com/cilium/ebpf/features"
 
 	"github.com/podstep/podstep/probes/inside/park"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
 // openKernel loads the program with the data of a plan, in the first form that shows podstep all that podstep does itself.
@@ -35,7 +36,7 @@ func forms() []bool {
 }
 
 // openForm loads the program in one form, fills it, and tries it on podstep's own process.
-func openForm(p *plan, wraps map[uint64]wrapSpec, multi bool) (*kernel, error) {
+func openForm(p *plan, wraps map[uint64]reading.Wrap, multi bool) (*kernel, error) {
 	k, err := load(multi)
 	if err != nil {
 		return nil, &lacking{takesProgram, err}
@@ -80,7 +81,7 @@ func TryKernel() *Kernel {
 		k.Program = err
 		return k
 	}
-	p := &plan{layout: layout, reads: make([]readSpec, typicalReads)}
+	p := &plan{layout: layout, reads: make([]reading.Read, typicalReads)}
 	try := func(multi bool) error {
 		opened, err := openForm(p, nil, multi)
 		if err != nil {

@@ -8,7 +8,7 @@ import "testing"
 func (s *scene) enterWorker(step string, depth uint64, values ...any) {
 	r := s.record(step, false, 7, depth).with(values...)
 	r.Start = worker
-	s.calls.addRecord(&r.record)
+	s.calls.addRecord(&r.Record)
 }
 
 // TestTurns: a turn lasts from the reading of the mailbox to the call that comes after the work.

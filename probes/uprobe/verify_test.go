@@ -55,8 +55,8 @@ func TestRefused(t *testing.T) {
 	s.enter("toy.sync", 7, 100, web()...)
 	s.exit("toy.sync", 7, 100)
 	head, elements := s.list(7, 100, "A")
-	s.calls.addRecord(&head.record)
-	s.calls.addRecord(&elements[0].record)
+	s.calls.addRecord(&head.Record)
+	s.calls.addRecord(&elements[0].Record)
 	s.want(
 		"enter toy.sync ["+webRef+" <nil>]",
 		"refused toy.mount: what it reads as a pod's UID is none",

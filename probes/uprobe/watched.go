@@ -10,9 +10,10 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/inside/reading"
 )
 
-// Watch makes calls from the records of a Reader. When it began to read, no goroutine had a number above
+// Watch makes calls from the records of a reading.Reader. When it began to read, no goroutine had a number above
 // highest. 0: it is not known which goroutines are new. The probe itself does not look into the kubelet for
 // this.
 func (p *Probe) Watch(c *probes.Catalogue, highest uint64, h Handler) *Watched {
@@ -24,7 +25,7 @@ func (p *Probe) Watch(c *probes.Catalogue, highest uint64, h Handler) *Watched {
 	return w
 }
 
-// Watched has the calls of a Reader's records.
+// Watched has the calls of a reading.Reader's records.
 type Watched struct {
 	mu    sync.Mutex
 	calls *calls
@@ -40,12 +41,12 @@ func (w *Watched) Lost(n int) {
 }
 
 // Take takes records, in their order. The handler must not call methods of Watched.
-func (w *Watched) Take(all []Record) {
+func (w *Watched) Take(all []reading.Record) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for i := range all {
 		r := &all[i]
-		if r.Flags&recordElement == 0 {
+		if r.Flags&reading.FlagElement == 0 {
 			w.calls.startedBefore(r)
 		}
 		w.calls.addRecord(r)

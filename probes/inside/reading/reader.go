@@ -1,65 +1,10 @@
-//go:build linux
-
-package uprobe
+package reading
 
 import (
 	"encoding/binary"
 
 	"github.com/podstep/podstep/probes/clock"
 )
-
-// Reading states what to read at the places of a kubelet's code, for a reader that stops the kubelet there. It can be
-// sent to another process.
-type Reading struct {
-	Layout layoutSpec
-	Places []ReadPlace
-	Reads  []readSpec
-	// Wraps state how errors' texts are found, by the address of the Error method.
-	Wraps map[uint64]wrapSpec
-	// Numbers is the address of the highest number of a goroutine that was taken; 0: it is not known.
-	Numbers uint64
-}
-
-// ReadPlace is a place of a Reading.
-type ReadPlace struct {
-	// Address is where a breakpoint can stand in the process; 0: nowhere. Linked is the address of the place itself,
-	// as the program was linked. The two are the same instruction, or next to each other.
-	Address, Linked uint64
-	Exit            bool
-	Spec            placeSpec
-}
-
-// Record is what was read at a place.
-type Record = record
-
-// Reading returns what the probe would make the kernel read.
-func (p *Probe) Reading() Reading {
-	r := Reading{Layout: p.plan.layout, Reads: p.plan.reads, Wraps: p.errors.wraps()}
-	if p.plan.numbers != 0 {
-		r.Numbers = p.plan.numbers + p.bias
-	}
-	for _, at := range p.plan.places {
-		spec := at.spec
-		spec.Below = uint32(at.wideBelow)
-		address := at.wide + p.bias
-		if at.wide == 0 {
-			address = 0
-		}
-		r.Places = append(r.Places, ReadPlace{address, at.at, at.exit, spec})
-	}
-	return r
-}
-
-// NoBreakpoints returns the steps at which a debugger's breakpoints cannot stand.
-func (p *Probe) NoBreakpoints() map[string]bool {
-	out := map[string]bool{}
-	for _, at := range p.plan.places {
-		if at.wide == 0 {
-			out[at.step.Name] = true
-		}
-	}
-	return out
-}
 
 // Stopped is a thread that stands still at a place.
 type Stopped struct {
@@ -78,7 +23,7 @@ type Memory func(at uint64, b []byte) error
 
 // Reader does what bpf/steps.bpf.c does, where a debugger stops the kubelet.
 type Reader struct {
-	reading Reading
+	plan    Plan
 	memory  Memory
 	entries map[entryKey]entry
 }
@@ -96,24 +41,24 @@ type entry struct {
 const maxEntries = 1 << 14
 
 // NewReader returns a Reader that reads from a memory.
-func NewReader(r Reading, m Memory) *Reader {
-	return &Reader{reading: r, memory: m, entries: map[entryKey]entry{}}
+func NewReader(p Plan, m Memory) *Reader {
+	return &Reader{plan: p, memory: m, entries: map[entryKey]entry{}}
 }
 
 // Read reads what is to be read of a thread at a place. It returns one record for the place, and one for each pod of
 // its lists.
 func (r *Reader) Read(t *Stopped) []Record {
-	spec := r.reading.Places[t.Place].Spec
+	spec := r.plan.Places[t.Place].Spec
 	one := r.newRecord(t, &spec)
-	if spec.Flags&placeKeeps != 0 {
-		if spec.Flags&placeExit != 0 {
+	if spec.Flags&Keeps != 0 {
+		if spec.Flags&AtExit != 0 {
 			r.recall(&one, &spec)
 		} else {
 			r.keep(&one, &spec)
 		}
 	}
 	for i := range int(spec.Reads) {
-		r.value(&one, i, r.reading.Reads[int(spec.First)+i])
+		r.value(&one, i, r.plan.Reads[int(spec.First)+i])
 	}
 	return append([]Record{one}, r.elements(&one, &spec)...)
 }
@@ -123,18 +68,18 @@ func (r *Reader) Read(t *Stopped) []Record {
 const madeBelow = 16
 
 // newRecord returns a record of which goroutine stopped, and at which place.
-func (r *Reader) newRecord(t *Stopped, spec *placeSpec) (out Record) {
+func (r *Reader) newRecord(t *Stopped, spec *Spec) (out Record) {
 	sp := t.SP + uint64(spec.Below)
 	out = Record{
 		Time: uint64(t.At), G: t.G, Place: uint32(t.Place), TID: uint32(t.TID), Values: spec.Reads, Frame: sp + 8,
 	}
-	out.Goid, _ = r.word(t.G + uint64(r.reading.Layout.Goid))
-	out.Parent, _ = r.word(t.G + uint64(r.reading.Layout.Parent))
-	out.Start, _ = r.word(t.G + uint64(r.reading.Layout.Start))
-	out.Made, _ = r.word(t.G + uint64(r.reading.Layout.Start) - madeBelow)
+	out.Goid, _ = r.word(t.G + uint64(r.plan.Layout.Goid))
+	out.Parent, _ = r.word(t.G + uint64(r.plan.Layout.Parent))
+	out.Start, _ = r.word(t.G + uint64(r.plan.Layout.Start))
+	out.Made, _ = r.word(t.G + uint64(r.plan.Layout.Start) - madeBelow)
 	out.Hi, _ = r.word(t.G + 8)
 	out.Depth = out.Hi - sp
-	if spec.Flags&placeExit == 0 {
+	if spec.Flags&AtExit == 0 {
 		r.callers(&out, t, spec, sp)
 	}
 	copy(out.Regs[:], t.Registers[:])
@@ -143,7 +88,7 @@ func (r *Reader) newRecord(t *Stopped, spec *placeSpec) (out Record) {
 
 // callers reads the addresses to which the function and those around it return, as far as frame pointers lead up the
 // goroutine's stack. sp is the stack pointer at the function's first instruction.
-func (r *Reader) callers(one *Record, t *Stopped, spec *placeSpec, sp uint64) {
+func (r *Reader) callers(one *Record, t *Stopped, spec *Spec, sp uint64) {
 	frame, at := [2]uint64{t.BP}, sp // the caller's frame pointer, and the address to return to
 	stack := r.from(sp-8, one.Hi)
 	// A function that has put its caller's frame pointer on the stack has a frame pointer of its own by now.
@@ -199,21 +144,21 @@ func (p part) words(at uint64, into []uint64) bool {
 
 // Goroutines returns the highest number that a goroutine may have by now; 0: it is not known.
 func (r *Reader) Goroutines() uint64 {
-	if r.reading.Numbers == 0 {
+	if r.plan.Numbers == 0 {
 		return 0
 	}
-	highest, _ := r.word(r.reading.Numbers)
+	highest, _ := r.word(r.plan.Numbers)
 	return highest
 }
 
 // Goroutine returns the number of a goroutine; 0: it cannot be read. g is the address of the runtime's g.
 func (r *Reader) Goroutine(g uint64) uint64 {
-	id, _ := r.word(g + uint64(r.reading.Layout.Goid))
+	id, _ := r.word(g + uint64(r.plan.Layout.Goid))
 	return id
 }
 
 // keep keeps the registers of an entry for the exit.
-func (r *Reader) keep(one *Record, spec *placeSpec) {
+func (r *Reader) keep(one *Record, spec *Spec) {
 	if len(r.entries) >= maxEntries {
 		clear(r.entries)
 	}
@@ -224,11 +169,11 @@ func (r *Reader) keep(one *Record, spec *placeSpec) {
 const stackReach = 1 << 20
 
 // recall finds the registers of the entry. Those that pointed into the goroutine's stack are moved along with it.
-func (r *Reader) recall(one *Record, spec *placeSpec) {
+func (r *Reader) recall(one *Record, spec *Spec) {
 	key := entryKey{one.G, one.Depth}
 	e, ok := r.entries[key]
 	if !ok || e.step != spec.Step {
-		one.Flags |= recordEntryLost
+		one.Flags |= FlagEntryLost
 		return
 	}
 	delete(r.entries, key)
@@ -241,44 +186,21 @@ func (r *Reader) recall(one *Record, spec *placeSpec) {
 }
 
 // elements returns a record for each pod of the lists at a place.
-func (r *Reader) elements(one *Record, spec *placeSpec) (out []Record) {
-	parts := r.reading.Reads[int(spec.First)+int(spec.Reads):][:spec.Elements]
+func (r *Reader) elements(one *Record, spec *Spec) (out []Record) {
+	parts := r.plan.Reads[int(spec.First)+int(spec.Reads):][:spec.Elements]
 	for l := range int(spec.Lists) {
 		at := int(spec.List) + 2*l
-		if at+1 >= maxValues || one.Have[at] != haveNumber {
+		if at+1 >= MaxValues || one.Have[at] != HaveNumber {
 			continue
 		}
 		first, length := one.Value[at], one.Value[at+1]
-		for i := range min(length, maxElements) {
-			e := Record{Time: one.Time, G: one.G, Place: one.Place, Flags: recordElement, List: uint32(l), Values: spec.Elements}
+		for i := range min(length, MaxElements) {
+			e := Record{Time: one.Time, G: one.G, Place: one.Place, Flags: FlagElement, List: uint32(l), Values: spec.Elements}
 			e.Element = first + i*uint64(spec.Stride)
 			for k, read := range parts {
 				r.value(&e, k, read)
 			}
 			out = append(out, e)
-		}
-	}
-	return out
-}
-
-// UID returns the pod's uid in a record, or an empty text.
-func (r *record) UID() string {
-	text, ok := r.text(0)
-	if !ok || len(text) != uidLength {
-		return ""
-	}
-	return text
-}
-
-// Signalled marks the record of a thread whose goroutine is held, or may be.
-func (r *record) Signalled() { r.Flags |= recordSignalled }
-
-// ArmedPlaces returns the numbers of the armed places. The value is true where every pod's threads are signalled.
-func (p *Probe) ArmedPlaces(steps map[string]Armed) map[int]bool {
-	out := map[int]bool{}
-	for i, at := range p.plan.places {
-		if want := steps[at.step.Name]; want.At(at.exit) {
-			out[i] = want.Every
 		}
 	}
 	return out

@@ -1,24 +1,22 @@
-//go:build linux
-
-package uprobe
+package reading
 
 import "encoding/binary"
 
 // value reads value i of a record.
-func (r *Reader) value(one *Record, i int, read readSpec) {
-	if i >= maxValues || read.In == inSkip {
+func (r *Reader) value(one *Record, i int, read Read) {
+	if i >= MaxValues || read.In == InSkip {
 		return
 	}
 	from := origin{inMemory: true}
 	switch read.In {
-	case inRegister:
+	case InRegister:
 		from = origin{pair: [2]uint64{one.Regs[read.At&15], one.Regs[(read.At+1)&15]}}
-	case inEntry:
-		if one.Flags&recordEntryLost != 0 {
+	case InEntry:
+		if one.Flags&FlagEntryLost != 0 {
 			return
 		}
 		from = origin{pair: [2]uint64{one.Saved[read.At&15], one.Saved[(read.At+1)&15]}}
-	case inStack:
+	case InStack:
 		from.at = one.Frame + uint64(int64(read.At))
 	default:
 		from.at = one.Element + uint64(int64(read.At))
@@ -46,19 +44,19 @@ type origin struct {
 }
 
 // zero sets the value to that of a nil pointer, if the read has one.
-func (r *record) zero(i int, read *readSpec) {
+func (r *Record) zero(i int, read *Read) {
 	if read.Zero == 0 {
 		return
 	}
-	r.Have[i], r.Value[i] = haveNumber, 0
-	if read.Kind == kindString {
-		r.Have[i] = haveText
+	r.Have[i], r.Value[i] = HaveNumber, 0
+	if read.Kind == KindText {
+		r.Have[i] = HaveText
 	}
 }
 
 // readFrom reads value i of a record from its origin.
 func (r *Reader) readFrom(one *Record, i int, kind uint8, from origin) {
-	if kind == kindTime {
+	if kind == KindTime {
 		if from.inMemory {
 			r.text(one, i, from.at, 24)
 		}
@@ -67,7 +65,7 @@ func (r *Reader) readFrom(one *Record, i int, kind uint8, from origin) {
 	pair := from.pair
 	if from.inMemory {
 		words := pair[:]
-		if kind == kindWord {
+		if kind == KindWord {
 			words = pair[:1]
 		}
 		if !r.words(from.at, words) {
@@ -75,15 +73,15 @@ func (r *Reader) readFrom(one *Record, i int, kind uint8, from origin) {
 		}
 	}
 	switch kind {
-	case kindWord:
-		one.Have[i], one.Value[i] = haveNumber, pair[0]
-	case kindString:
+	case KindWord:
+		one.Have[i], one.Value[i] = HaveNumber, pair[0]
+	case KindText:
 		r.text(one, i, pair[0], pair[1])
-	case kindError:
+	case KindError:
 		r.error(one, i, pair[0], pair[1])
-	case kindListSpec:
-		if i+1 < maxValues {
-			one.Have[i], one.Value[i], one.Value[i+1] = haveNumber, pair[0], pair[1]
+	case KindList:
+		if i+1 < MaxValues {
+			one.Have[i], one.Value[i], one.Value[i+1] = HaveNumber, pair[0], pair[1]
 		}
 	}
 }
@@ -108,19 +106,19 @@ func (r *Reader) follow(at uint64, hops []int32) (to uint64, ok bool) {
 const (
 	// longestText is how much is read of a text, in bytes. roomForText is where the last text may begin.
 	longestText = 400
-	roomForText = maxText - longestText
+	roomForText = MaxText - longestText
 	// maxWraps bounds how many errors are looked into, one within the other.
 	maxWraps = 4
 )
 
 // text appends bytes to the record's text as value i.
 func (r *Reader) text(one *Record, i int, at, length uint64) {
-	have, n := uint8(haveText), length
+	have, n := uint8(HaveText), length
 	if int(one.Used) > roomForText {
 		return
 	}
 	if n > longestText {
-		have, n = haveCut, longestText
+		have, n = HaveCut, longestText
 	}
 	if n > 0 && r.memory(at, one.Text[one.Used:][:n]) != nil {
 		return
@@ -132,10 +130,10 @@ func (r *Reader) text(one *Record, i int, at, length uint64) {
 // error appends the text of an error, and puts the address of its method Error into value
 // i+1.
 func (r *Reader) error(one *Record, i int, itab, data uint64) {
-	if i+1 >= maxValues {
+	if i+1 >= MaxValues {
 		return
 	}
-	one.Have[i+1], one.Value[i+1] = haveNumber, 0
+	one.Have[i+1], one.Value[i+1] = HaveNumber, 0
 	if itab == 0 {
 		return
 	}
@@ -148,7 +146,7 @@ func (r *Reader) error(one *Record, i int, itab, data uint64) {
 		if k == 0 {
 			one.Value[i+1] = method
 		}
-		w, known := r.reading.Wraps[method]
+		w, known := r.plan.Wraps[method]
 		if !known {
 			return
 		}
@@ -157,7 +155,7 @@ func (r *Reader) error(one *Record, i int, itab, data uint64) {
 		if !ok || !r.words(at, pair[:]) {
 			return
 		}
-		if w.How == wrapText {
+		if w.How == WrapText {
 			r.text(one, i, pair[0], pair[1])
 			return
 		}

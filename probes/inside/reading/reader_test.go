@@ -1,6 +1,4 @@
-//go:build linux
-
-package uprobe
+package reading
 
 import (
 	"encoding/binary"
@@ -44,24 +42,24 @@ func newMemory() fakeMemory {
 	return m
 }
 
-func readerOf(m fakeMemory, places []ReadPlace, reads ...readSpec) *Reader {
-	return NewReader(Reading{
-		Layout: layoutSpec{Goid: 24, Parent: 32, Start: 40}, Places: places, Reads: reads,
-		Wraps: map[uint64]wrapSpec{methodAt: {How: wrapText, Hops: 1}},
+func readerOf(m fakeMemory, places []Place, reads ...Read) *Reader {
+	return NewReader(Plan{
+		Layout: Layout{Goid: 24, Parent: 32, Start: 40}, Places: places, Reads: reads,
+		Wraps: map[uint64]Wrap{methodAt: {How: WrapText, Hops: 1}},
 	}, m.read)
 }
 
 var (
-	readName  = readSpec{In: inRegister, Kind: kindString, Hops: 1, Hop: [maxHops]int32{8}}
-	readDeep  = readSpec{In: inRegister, Kind: kindWord, Hops: 2, Hop: [maxHops]int32{24, 8}, Zero: 1}
-	readError = readSpec{In: inRegister, Kind: kindError, At: 1}
-	skip      = readSpec{In: inSkip}
+	readName  = Read{In: InRegister, Kind: KindText, Hops: 1, Hop: [MaxHops]int32{8}}
+	readDeep  = Read{In: InRegister, Kind: KindWord, Hops: 2, Hop: [MaxHops]int32{24, 8}, Zero: 1}
+	readError = Read{In: InRegister, Kind: KindError, At: 1}
+	skip      = Read{In: InSkip}
 )
 
 // TestReader: a Reader reads of a thread that stands still what the program in the kernel would read.
 func TestReader(t *testing.T) {
-	spec := placeSpec{Reads: 4, Below: 16}
-	r := readerOf(newMemory(), []ReadPlace{{Spec: spec}}, readName, readDeep, readError, skip)
+	spec := Spec{Reads: 4, Below: 16}
+	r := readerOf(newMemory(), []Place{{Spec: spec}}, readName, readDeep, readError, skip)
 	all := r.Read(&Stopped{TID: 9, SP: 0x8f00, G: gAt, At: 123, Registers: [9]uint64{podAt, itabAt, errAt}})
 	if len(all) != 1 {
 		t.Fatalf("there are %d records", len(all))
@@ -70,36 +68,36 @@ func TestReader(t *testing.T) {
 	if one.Goid != 77 || one.Parent != 66 || one.Start != 55 || one.Depth != 0x9000-0x8f10 || one.Time != 123 || one.TID != 9 {
 		t.Errorf("who came is %+v", one)
 	}
-	if text, ok := one.text(0); !ok || text != "web-1" {
+	if text, ok := one.TextIn(0); !ok || text != "web-1" {
 		t.Errorf("the text is %q, %v", text, ok)
 	}
-	if n, ok := one.number(1); !ok || n != 0 {
+	if n, ok := one.NumberIn(1); !ok || n != 0 {
 		t.Errorf("what is behind a nil pointer is %d, %v", n, ok)
 	}
-	if text, _ := one.text(2); text != "web-1" {
+	if text, _ := one.TextIn(2); text != "web-1" {
 		t.Errorf("the error is %q", text)
 	}
-	if method, ok := one.number(3); !ok || method != methodAt {
+	if method, ok := one.NumberIn(3); !ok || method != methodAt {
 		t.Errorf("the error's method is %#x, %v", method, ok)
 	}
 }
 
 // TestReaderLists: there is a record for each pod of a list.
 func TestReaderLists(t *testing.T) {
-	spec := placeSpec{Reads: 2, Lists: 1, Elements: 1, Stride: 8}
-	element := readSpec{In: inElement, Kind: kindString, Hops: 1, Hop: [maxHops]int32{8}}
-	r := readerOf(newMemory(), []ReadPlace{{Spec: spec}}, readSpec{In: inRegister, Kind: kindListSpec}, skip, element)
+	spec := Spec{Reads: 2, Lists: 1, Elements: 1, Stride: 8}
+	element := Read{In: InElement, Kind: KindText, Hops: 1, Hop: [MaxHops]int32{8}}
+	r := readerOf(newMemory(), []Place{{Spec: spec}}, Read{In: InRegister, Kind: KindList}, skip, element)
 	all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 2}})
 	if len(all) != 3 {
 		t.Fatalf("there are %d records", len(all))
 	}
 	for _, e := range all[1:] {
-		if text, _ := e.text(0); text != "web-1" || e.Flags != recordElement {
+		if text, _ := e.TextIn(0); text != "web-1" || e.Flags != FlagElement {
 			t.Errorf("a pod of the list is %q, with flags %d", text, e.Flags)
 		}
 	}
 	// A list whose length cannot be right is cut off.
-	if all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 1 << 40}}); len(all) != 1+maxElements {
+	if all := r.Read(&Stopped{SP: 0x8f00, G: gAt, Registers: [9]uint64{listAt, 1 << 40}}); len(all) != 1+MaxElements {
 		t.Errorf("of a list without end there are %d records", len(all))
 	}
 }
@@ -110,15 +108,15 @@ func TestReaderRecalls(t *testing.T) {
 	m := newMemory()
 	const stack, moved = 0xc000000000, 0xc000100000
 	m.words(gAt, stack-0x1000, stack, 0, 77, 66, 55)
-	entry, exit := placeSpec{Flags: placeKeeps, Step: 5}, placeSpec{Flags: placeKeeps | placeExit, Step: 5, Reads: 1}
-	r := readerOf(m, []ReadPlace{{Spec: entry}, {Spec: exit}}, readSpec{In: inEntry, Kind: kindWord})
+	entry, exit := Spec{Flags: Keeps, Step: 5}, Spec{Flags: Keeps | AtExit, Step: 5, Reads: 1}
+	r := readerOf(m, []Place{{Spec: entry}, {Spec: exit}}, Read{In: InEntry, Kind: KindWord})
 	r.Read(&Stopped{SP: stack - 0x100, G: gAt, Registers: [9]uint64{stack - 0x80}})
 	m.words(gAt, moved-0x2000, moved, 0, 77, 66, 55)
 	at := &Stopped{Place: 1, SP: moved - 0x100, G: gAt}
-	if n, ok := r.Read(at)[0].number(0); !ok || n != moved-0x80 {
+	if n, ok := r.Read(at)[0].NumberIn(0); !ok || n != moved-0x80 {
 		t.Errorf("the register is %#x, %v", n, ok)
 	}
-	if one := r.Read(at)[0]; one.Flags&recordEntryLost == 0 {
+	if one := r.Read(at)[0]; one.Flags&FlagEntryLost == 0 {
 		t.Error("an entry is there twice")
 	}
 }
@@ -135,22 +133,22 @@ func TestReaderCallers(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name   string
-		spec   placeSpec
+		spec   Spec
 		bp     uint64
 		change func(fakeMemory)
-		want   [maxCallers]uint64
+		want   [MaxCallers]uint64
 	}{
-		{"without a frame", placeSpec{}, 0x8e40, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
-		{"with a frame", placeSpec{Below: 8}, 0x1234, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
-		{"with a large frame", placeSpec{Below: 0x80}, 0x1234, nil, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
-		{"at an exit", placeSpec{Flags: placeExit}, 0x8e40, nil, [maxCallers]uint64{}},
-		{"without a frame pointer", placeSpec{}, 0, nil, [maxCallers]uint64{0xa1}},
-		{"below the stack pointer", placeSpec{}, sp - 8, nil, [maxCallers]uint64{0xa1}},
-		{"behind the stack", placeSpec{}, 0x9000, nil, [maxCallers]uint64{0xa1}},
-		{"in a circle", placeSpec{}, 0x8e40, func(m fakeMemory) { m.words(0x8e80, 0x8e40, 0xa3) }, [maxCallers]uint64{0xa1, 0xa2, 0xa3}},
-		{"not to be read", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, 0x8e80) }, [maxCallers]uint64{0xa1, 0xa2}},
-		{"no stack", placeSpec{}, 0x8e40, func(m fakeMemory) { delete(m, sp-8) }, [maxCallers]uint64{}},
-		{"read at once", placeSpec{Below: 8}, 0x1234, func(m fakeMemory) {
+		{"without a frame", Spec{}, 0x8e40, nil, [MaxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"with a frame", Spec{Below: 8}, 0x1234, nil, [MaxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"with a large frame", Spec{Below: 0x80}, 0x1234, nil, [MaxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		{"at an exit", Spec{Flags: AtExit}, 0x8e40, nil, [MaxCallers]uint64{}},
+		{"without a frame pointer", Spec{}, 0, nil, [MaxCallers]uint64{0xa1}},
+		{"below the stack pointer", Spec{}, sp - 8, nil, [MaxCallers]uint64{0xa1}},
+		{"behind the stack", Spec{}, 0x9000, nil, [MaxCallers]uint64{0xa1}},
+		{"in a circle", Spec{}, 0x8e40, func(m fakeMemory) { m.words(0x8e80, 0x8e40, 0xa3) }, [MaxCallers]uint64{0xa1, 0xa2, 0xa3}},
+		{"not to be read", Spec{}, 0x8e40, func(m fakeMemory) { delete(m, 0x8e80) }, [MaxCallers]uint64{0xa1, 0xa2}},
+		{"no stack", Spec{}, 0x8e40, func(m fakeMemory) { delete(m, sp-8) }, [MaxCallers]uint64{}},
+		{"read at once", Spec{Below: 8}, 0x1234, func(m fakeMemory) {
 			stack := make([]byte, 0x9000-sp+8)
 			for at, b := range m {
 				if at >= sp-8 && at < 0x9000 {
@@ -159,7 +157,7 @@ func TestReaderCallers(t *testing.T) {
 				}
 			}
 			m[sp-8] = stack
-		}, [maxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
+		}, [MaxCallers]uint64{0xa1, 0xa2, 0xa3, 0xa4}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m := newMemory()
@@ -167,7 +165,7 @@ func TestReaderCallers(t *testing.T) {
 			if c.change != nil {
 				c.change(m)
 			}
-			r, reads := readerOf(m, []ReadPlace{{Spec: c.spec}}), 0
+			r, reads := readerOf(m, []Place{{Spec: c.spec}}), 0
 			r.memory = func(at uint64, b []byte) error {
 				if at >= sp-8 {
 					reads++
@@ -198,11 +196,11 @@ func FuzzReader(f *testing.F) {
 			}
 			return nil
 		}
-		spec := placeSpec{Reads: 6, Lists: 1, List: 4, Elements: 1, Stride: 8, Flags: flags & (placeExit | placeKeeps)}
-		reading := Reading{Places: []ReadPlace{{Spec: spec}}, Reads: []readSpec{
-			readName, readDeep, readError, skip, {In: inRegister, Kind: kindListSpec}, skip, {In: inElement, Kind: kindTime},
+		spec := Spec{Reads: 6, Lists: 1, List: 4, Elements: 1, Stride: 8, Flags: flags & (AtExit | Keeps)}
+		plan := Plan{Places: []Place{{Spec: spec}}, Reads: []Read{
+			readName, readDeep, readError, skip, {In: InRegister, Kind: KindList}, skip, {In: InElement, Kind: KindTime},
 		}}
-		r := NewReader(reading, memory)
+		r := NewReader(plan, memory)
 		r.Read(&Stopped{SP: sp, G: gAt, BP: register, Registers: [9]uint64{register, register, 1 << 40}})
 	})
 }
