@@ -21,7 +21,7 @@ type Stopped struct {
 // Memory reads the memory of a process that stands still: all of b, or an error.
 type Memory func(at uint64, b []byte) error
 
-// Reader does what bpf/steps.bpf.c does, where a debugger stops the kubelet.
+// Reader does what the program of package uprobe does in the kernel (bpf/steps.bpf.c), where a debugger stops the kubelet.
 type Reader struct {
 	plan    Plan
 	memory  Memory
