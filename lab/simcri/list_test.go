@@ -202,7 +202,7 @@ func TestLogs(t *testing.T) {
 	if _, err := n.ReopenContainerLog(n.ctx, &runtimeapi.ReopenContainerLogRequest{ContainerId: id}); err != nil {
 		t.Fatal(err)
 	}
-	n.exec(id, 0, "touch", "/tmp/go")
+	n.touchLast(id, "/tmp/go")
 	n.exitOf(id)
 	if got := n.logOf("a"); got != "stdout F halfafter\n" {
 		t.Errorf("new log %q", got)

@@ -51,6 +51,15 @@ func (n *node) exec(id string, code int32, command ...string) *runtimeapi.ExecSy
 	return r
 }
 
+// touchLast makes a file for which the program of a container waits before it ends. The runtime may end the command with
+// the container, after it has made the file.
+func (n *node) touchLast(id, file string) {
+	n.t.Helper()
+	if _, err := n.ExecSync(n.ctx, &runtimeapi.ExecSyncRequest{ContainerId: id, Cmd: []string{"touch", file}, Timeout: 30}); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
 // serve runs a program that is not understood, with a declared port.
 func (n *node) serve(name string, annotations map[string]string) (id, address string) {
 	n.t.Helper()
