@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,7 +29,7 @@ const sumsFile = "testdata/cited.sum"
 // TestCited: what a cause cites of Kubernetes' source, "FILE: FUNCTION, FUNCTION (DETAIL); FILE", is there in the version that
 // the lab is built of, and is what was read. If a function has changed, read the causes that cite it anew; then -update.
 func TestCited(t *testing.T) {
-	s, lines := sources{}, map[string]bool{}
+	s, lines := &sources{map[string]string{}, map[string]map[string][]byte{}}, map[string]bool{}
 	for _, c := range causes.All() {
 		for _, part := range strings.Split(c.Where, "; ") {
 			file, names, _ := strings.Cut(part, ": ")
@@ -71,36 +72,42 @@ func compareSums(t *testing.T, lines []string) {
 }
 
 // ofSource is how a file or a directory of Kubernetes' source is cited: in k8s.io/kubernetes, or with its module.
-var ofSource = regexp.MustCompile(`^(pkg|k8s\.io/[a-z-]+|[a-z_/]+\.go)(/|$)`)
+var ofSource = regexp.MustCompile(`^(pkg|cmd|plugin|staging|k8s\.io)/|^\S+\.go$`)
 
-// sources has the sums of what the files and directories declare that were read, by their names.
-type sources map[string]map[string]string
-
-// sumOf returns the sum of a function, a method or a type of a file or a directory: F, T.M, (*T).M or T. ok is false if there is
-// none. Every file has an empty name, without a sum.
-func (s sources) sumOf(t *testing.T, file, name string) (sum string, ok bool) {
-	t.Helper()
-	if s[file] == nil {
-		s[file] = declared(t, file)
-	}
-	sum, ok = s[file][strings.NewReplacer("(*", "", ")", "").Replace(name)]
-	return sum, ok
+// sources reads Kubernetes' source, each file and module once.
+type sources struct {
+	dirs map[string]string            // of modules
+	read map[string]map[string][]byte // by file or directory, what it declares
 }
 
-// declared returns the sums of what a file or the files of a directory declare: F, T, T.M, and M for all methods of that name.
-func declared(t *testing.T, file string) map[string]string {
+// sumOf returns the sum of a function, a method or a type of a file or a directory: F, T.M, (*T).M or T. Of a method whose type
+// is not named it is the sum of all of that name. ok is false if there is none. Every file has an empty name.
+func (s *sources) sumOf(t *testing.T, file, name string) (sum string, ok bool) {
+	t.Helper()
+	if s.read[file] == nil {
+		s.read[file] = s.declared(t, file)
+	}
+	text, ok := s.read[file][strings.NewReplacer("(*", "", ")", "").Replace(name)]
+	if !ok || name == "" {
+		return "", ok
+	}
+	return probes.FunctionSum(text), true
+}
+
+// declared returns the text of what a file or the files of a directory declare, by names as sumOf takes them.
+func (s *sources) declared(t *testing.T, file string) map[string][]byte {
 	t.Helper()
 	module, rest := "k8s.io/kubernetes", file
 	if after, ok := strings.CutPrefix(file, "k8s.io/"); ok {
 		name, below, _ := strings.Cut(after, "/")
 		module, rest = "k8s.io/"+name, below
 	}
-	all := []string{filepath.Join(dirOf(t, module), rest)}
+	all := []string{filepath.Join(s.dirOf(t, module), rest)}
 	if path.Ext(rest) != ".go" {
 		all, _ = filepath.Glob(filepath.Join(all[0], "*.go"))
 		all = slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
 	}
-	out := map[string]string{}
+	out := map[string][]byte{}
 	for _, name := range all {
 		text, err := os.ReadFile(name)
 		if err != nil {
@@ -112,49 +119,42 @@ func declared(t *testing.T, file string) map[string]string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		out[""] = ""
-		for _, d := range f.Decls {
-			addSums(out, d, func(n ast.Node) string {
-				return probes.FunctionSum(text[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset])
-			})
-		}
+		out[""] = nil
+		ast.Inspect(f, func(n ast.Node) bool {
+			for _, name := range namesOf(n) {
+				out[name] = append(out[name], text[fset.Position(n.Pos()).Offset:fset.Position(n.End()).Offset]...)
+			}
+			_, function := n.(*ast.FuncDecl)
+			return !function // what is in it cannot be cited
+		})
 	}
 	return out
 }
 
-func addSums(to map[string]string, d ast.Decl, sum func(ast.Node) string) {
-	switch d := d.(type) {
+// namesOf returns the names by which a function, a method or a type may be cited; none: the node is nothing of the kind.
+func namesOf(n ast.Node) []string {
+	switch n := n.(type) {
+	case *ast.TypeSpec:
+		return []string{n.Name.Name}
 	case *ast.FuncDecl:
-		to[d.Name.Name] += sum(d)
-		if d.Recv == nil {
-			return
+		if n.Recv == nil {
+			return []string{n.Name.Name}
 		}
-		of := d.Recv.List[0].Type
-		if star, ok := of.(*ast.StarExpr); ok {
-			of = star.X
-		}
-		if generic, ok := of.(*ast.IndexExpr); ok {
-			of = generic.X
-		}
-		if id, ok := of.(*ast.Ident); ok {
-			to[id.Name+"."+d.Name.Name] = sum(d)
-		}
-	case *ast.GenDecl:
-		for _, s := range d.Specs {
-			if s, ok := s.(*ast.TypeSpec); ok {
-				to[s.Name.Name] = sum(s)
-			}
-		}
+		of, _, _ := strings.Cut(strings.TrimPrefix(types.ExprString(n.Recv.List[0].Type), "*"), "[")
+		return []string{n.Name.Name, of + "." + n.Name.Name}
 	}
+	return nil
 }
 
 // dirOf returns the directory of a module of which the lab is built.
-func dirOf(t *testing.T, module string) string {
+func (s *sources) dirOf(t *testing.T, module string) string {
 	t.Helper()
-	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-	if dir := strings.TrimSpace(string(out)); err == nil && dir != "" {
-		return dir
+	if s.dirs[module] == "" {
+		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
+		s.dirs[module] = strings.TrimSpace(string(out))
+		if err != nil || s.dirs[module] == "" {
+			t.Fatalf("the module cache does not have %s: %v", module, err)
+		}
 	}
-	t.Fatalf("the module cache does not have %s: %v", module, err)
-	return ""
+	return s.dirs[module]
 }
