@@ -125,18 +125,22 @@ func (s *Server) StartContainer(_ context.Context, r *runtimeapi.StartContainerR
 func (s *Server) StopContainer(ctx context.Context, r *runtimeapi.StopContainerRequest) (*runtimeapi.StopContainerResponse, error) {
 	s.mu.Lock()
 	c := s.containers[r.GetContainerId()]
-	var t *task
-	if c != nil {
-		t = c.task
-	}
 	s.mu.Unlock()
-	if t == nil {
+	if c == nil {
 		return &runtimeapi.StopContainerResponse{}, nil
 	}
-	return &runtimeapi.StopContainerResponse{}, s.stop(ctx, c, t, time.Duration(r.GetTimeout())*time.Second)
+	return &runtimeapi.StopContainerResponse{}, s.stop(ctx, c, time.Duration(r.GetTimeout())*time.Second)
 }
 
-func (s *Server) stop(ctx context.Context, c *container, t *task, grace time.Duration) error {
+// stop ends a container that runs: it asks for that, if there is a grace period, and then kills it and waits until it has
+// exited. A container that cannot be killed stays, whichever call of the CRI wants it to end.
+func (s *Server) stop(ctx context.Context, c *container, grace time.Duration) error {
+	s.mu.Lock()
+	t := c.task
+	s.mu.Unlock()
+	if t == nil {
+		return nil
+	}
 	if grace > 0 {
 		t.terminate()
 		timer := time.NewTimer(grace)
@@ -152,17 +156,6 @@ func (s *Server) stop(ctx context.Context, c *container, t *task, grace time.Dur
 	b := c.behaviour
 	if b.stopError != "" && s.strikes(c.sandbox.config.GetMetadata().GetUid(), c.meta.GetName(), "stop", b.stopTimes) {
 		return status.Error(codes.Unknown, b.stopError)
-	}
-	return s.kill(ctx, c)
-}
-
-// kill kills a container, and waits until it has exited.
-func (s *Server) kill(ctx context.Context, c *container) error {
-	s.mu.Lock()
-	t := c.task
-	s.mu.Unlock()
-	if t == nil {
-		return nil
 	}
 	t.kill()
 	select {
@@ -191,7 +184,7 @@ func (s *Server) removeContainer(ctx context.Context, c *container) error {
 	if starting {
 		return status.Errorf(codes.FailedPrecondition, "failed to set removing state for container %q: container is in starting state, can't be removed", c.id)
 	}
-	if err := s.kill(ctx, c); err != nil {
+	if err := s.stop(ctx, c, 0); err != nil {
 		return err
 	}
 	if err := c.files.remove(); err != nil {

@@ -207,6 +207,31 @@ func TestStopFaults(t *testing.T) {
 	})
 }
 
+// TestUnkillable: a container that cannot be killed runs on, whichever call wants it to end.
+func TestUnkillable(t *testing.T) {
+	bubble(t, func(n *inner) {
+		box, id, err := n.create(n.pod("pod", map[string]string{"stop-error": "ttrpc: closed"}), 0, "sleep", "infinity")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := n.StartContainer(n.ctx, &runtimeapi.StartContainerRequest{ContainerId: id}); err != nil {
+			t.Fatal(err)
+		}
+		_, err = n.StopContainer(n.ctx, &runtimeapi.StopContainerRequest{ContainerId: id, Timeout: 2})
+		wantCode(t, err, codes.Unknown, "ttrpc: closed")
+		_, err = n.StopPodSandbox(n.ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: box})
+		wantCode(t, err, codes.Unknown, "failed to stop container", "ttrpc: closed")
+		_, err = n.RemoveContainer(n.ctx, &runtimeapi.RemoveContainerRequest{ContainerId: id})
+		wantCode(t, err, codes.Unknown, "ttrpc: closed")
+		_, err = n.RemovePodSandbox(n.ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: box})
+		wantCode(t, err, codes.Unknown, "ttrpc: closed")
+		r, err := n.ContainerStatus(n.ctx, &runtimeapi.ContainerStatusRequest{ContainerId: id})
+		if err != nil || r.Status.State != runtimeapi.ContainerState_CONTAINER_RUNNING {
+			t.Errorf("it is %v, %v", r.GetStatus().GetState(), err)
+		}
+	})
+}
+
 // TestHiddenImage: a pod whose pull is to fail does not see an image that another pod pulled.
 func TestHiddenImage(t *testing.T) {
 	bubble(t, func(n *inner) {

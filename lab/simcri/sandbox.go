@@ -99,8 +99,8 @@ func (s *Server) stopSandbox(ctx context.Context, box *sandbox) error {
 	all := s.containersOf(box)
 	s.mu.Unlock()
 	for _, c := range all {
-		if err := s.kill(ctx, c); err != nil {
-			return err
+		if err := s.stop(ctx, c, 0); err != nil {
+			return status.Errorf(status.Code(err), "failed to stop container %q: %s", c.id, status.Convert(err).Message())
 		}
 	}
 	s.mu.Lock()

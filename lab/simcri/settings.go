@@ -96,7 +96,7 @@ var settings = []Setting{
 	{"oom-times", false, "N", "only the first N runs of the container are.", count(func(b *behaviour) *int { return &b.oomTimes })},
 	{"term", false, "exit, ignore or DURATION", "on SIGTERM the container ends at once, not at all (it is killed after the grace period), or after this long.", parseTerm},
 	{"term-exit", false, "CODE", "with which exit code it ends then; without it, 143.", exitCode(func(b *behaviour) (*int32, *bool) { return &b.termExit, &b.termExits })},
-	{"stop-error", false, "TEXT", "StopContainer fails with this text after the grace period: the container cannot be killed.", text(func(b *behaviour) *string { return &b.stopError })},
+	{"stop-error", false, "TEXT", "StopContainer fails with this text after the grace period, and what else wants the container to end fails at once: it cannot be killed.", text(func(b *behaviour) *string { return &b.stopError })},
 	{"stop-times", false, "N", "how often; without it, always.", count(func(b *behaviour) *int { return &b.stopTimes })},
 	{"ready-after", false, "DURATION or forever", "until then its ports are closed, and commands run in it that are not understood fail.", length(func(b *behaviour) *time.Duration { return &b.readyAfter })},
 	{"unhealthy-after", false, "DURATION", "from then on HTTP answers 500, and commands run in it that are not understood fail.", length(func(b *behaviour) *time.Duration { return &b.unhealthyAfter })},
