@@ -45,6 +45,7 @@ require (
 	k8s.io/cri-api v0.36.3
 	k8s.io/cri-client v0.36.3
 	k8s.io/klog/v2 v2.140.0
+	k8s.io/kubelet v0.36.3
 	k8s.io/streaming v0.36.3
 	sigs.k8s.io/yaml v1.6.0
 )

@@ -34,6 +34,9 @@ func Seen(s Story, pod int, at Position) *evidence.Story {
 	if r.state == life.Held {
 		out.Hold = r.hold()
 	}
+	if call := r.shown(probes.RoleStatus); call != nil {
+		out.StatusAt = call.Ended
+	}
 	r.addCalls(out)
 	out.Stack = r.stack()
 	for i := range r.p.Containers {

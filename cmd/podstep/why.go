@@ -26,6 +26,7 @@ type whyFlags struct {
 	all      bool
 	watch    bool
 	logs     bool
+	columns  bool
 	trace    string
 	bundle   string
 	logFiles logFlags
@@ -54,6 +55,9 @@ them. Without a POD, podstep explains what the bundle FILE has.
 has recorded: of this machine, or with --trace DIR of a copy of that directory. The
 answer is that of the events alone; nothing else is asked.
 
+Where the API server, the kubelet, the runtime and the node's disk differ about a
+pod, the answer shows that, and for how long. --columns shows all that they have.
+
 --logs adds the last lines that the container of the first cause wrote, without
 what looks like a secret.
 
@@ -72,6 +76,7 @@ func (a *app) why() *cobra.Command {
   podstep why service/web -n shop
   podstep why -A
   podstep why web --logs
+  podstep why web --columns
   podstep why web --trace web.podstep
   podstep why web --log kubelet.log --log containerd.log
   podstep why web --log node/worker-1
@@ -94,6 +99,7 @@ func (a *app) why() *cobra.Command {
 	cmd.Flags().BoolVarP(&f.all, "all-namespaces", "A", false, "every pod that is not well, in all namespaces, the worst first")
 	cmd.Flags().BoolVarP(&f.watch, "watch", "w", false, "ask again every two seconds, and print what has changed, until Ctrl-C")
 	cmd.Flags().BoolVar(&f.logs, "logs", false, "also the last lines of the container that the first cause is about")
+	cmd.Flags().BoolVar(&f.columns, "columns", false, "also what kubectl shows, the kubelet has, the runtime runs and the disk says of the pod")
 	cmd.Flags().StringVar(&f.trace, "trace", "", "ask the trace `FILE`, or record directory: what was known at its end, or --at; nothing else is asked")
 	f.at.add(cmd)
 	cmd.Flags().StringVar(&f.bundle, "bundle", "", "with a POD, also write the evidence to the new `FILE`; without, explain the evidence in it")
@@ -163,6 +169,9 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 	if f.logs && (f.recorded() || f.all || f.watch) {
 		return nil, usagef("--logs is for one pod that is asked once; leave out --trace, --log, --at, -A and --watch")
 	}
+	if f.columns && f.all {
+		return nil, usagef("--columns is for one pod; leave out -A, or name the pod")
+	}
 	if f.recorded() {
 		return a.askTrace(ctx, f, arg)
 	}
@@ -177,6 +186,9 @@ func (a *app) question(ctx context.Context, f *whyFlags, arg string) (func(conte
 	}
 	if f.logs && (isOwner || isObject) {
 		return nil, usagef("--logs is for one pod; name one of the pods of %s", arg)
+	}
+	if f.columns && (isOwner || isObject) {
+		return nil, usagef("--columns is for one pod; name one of the pods of %s", arg)
 	}
 	if f.bundle != "" && (isOwner || isObject) {
 		return nil, usagef("--bundle is for one pod; name one of the pods of %s", arg)
@@ -227,7 +239,7 @@ func (a *app) whyPod(ctx context.Context, from gather.From, namespace string, se
 		return nil, noPod(name, s)
 	}
 	a.addVictims(ctx, f, r)
-	answer := &oneAnswer{Report: r}
+	answer := &oneAnswer{Report: r, columns: f.columns}
 	if f.bundle != "" {
 		if err := a.writeBundle(ctx, f.bundle, from, s); err != nil {
 			return nil, err
@@ -264,7 +276,8 @@ func errSeveral(pods []evidence.Name) error {
 // oneAnswer is the answer for one pod.
 type oneAnswer struct {
 	*causes.Report
-	log *evidence.ContainerLog // nil: nobody asked for it, or the first cause is about no container
+	columns bool
+	log     *evidence.ContainerLog // nil: nobody asked for it, or the first cause is about no container
 }
 
 func (o *oneAnswer) wrong() bool { return o.Wrong() }
@@ -272,7 +285,13 @@ func (o *oneAnswer) wrong() bool { return o.Wrong() }
 func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 	l := language(f.lang.value)
 	return f.out.print(w, o.data(l), func(w io.Writer) {
-		writeReport(w, o.Report, l)
+		writeFindings(w, o.Report, l)
+		if o.columns {
+			writeColumns(w, o.Columns, l)
+		} else {
+			writeDiffering(w, o.Columns, l)
+		}
+		writeUnseen(w, causes.Missed(o.Unseen, o.Open() || o.columns), l)
 		writeLog(w, o.log, l)
 	})
 }
@@ -280,6 +299,9 @@ func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 func (o *oneAnswer) data(l words.Lang) any {
 	data := newWhyJSON(o.Report, l)
 	data.Log = o.log
+	if o.columns && o.Columns != nil {
+		data.Columns = newRowsJSON(o.Columns.Rows, l)
+	}
 	return data
 }
 
@@ -287,6 +309,9 @@ func (o *oneAnswer) key() string {
 	key := o.Word() + " " + string(o.Phase)
 	for i := range o.Findings {
 		key += " " + o.Findings[i].Cause.ID + "/" + o.Findings[i].Subject
+	}
+	for _, r := range o.Columns.Differing() {
+		key += " " + r.Name(words.English)
 	}
 	return key
 }

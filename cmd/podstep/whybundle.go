@@ -35,5 +35,5 @@ func (a *app) explainBundle(f *whyFlags) error {
 	if err != nil {
 		return err
 	}
-	return a.printAnswer(&oneAnswer{Report: causes.Explain(b.Snapshot)}, f)
+	return a.printAnswer(&oneAnswer{Report: causes.Explain(b.Snapshot), columns: f.columns}, f)
 }

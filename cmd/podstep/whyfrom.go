@@ -141,7 +141,7 @@ func (a *app) askTrace(ctx context.Context, f *whyFlags, arg string) (func(conte
 		return func(context.Context) (whyAnswer, error) { return newManyAnswer(many), nil }, err
 	}
 	report, err := a.reportThen(ctx, f, sel, names)
-	return func(context.Context) (whyAnswer, error) { return &oneAnswer{Report: report}, nil }, err
+	return func(context.Context) (whyAnswer, error) { return &oneAnswer{Report: report, columns: f.columns}, nil }, err
 }
 
 // manyThen returns what recordings have of all pods.

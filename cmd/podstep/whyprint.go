@@ -27,6 +27,9 @@ type whyJSON struct {
 	Victims []evidence.Name `json:"victims,omitempty"`
 	// Stack is the last stack that a breakpoint kept.
 	Stack *evidence.Stack `json:"stack,omitempty"`
+	// Differences are the rows in which places differ, and Columns all rows; these are there only with --columns.
+	Differences []rowJSON `json:"differences,omitempty"`
+	Columns     []rowJSON `json:"columns,omitempty"`
 	// Log is there only with --logs.
 	Log    *evidence.ContainerLog `json:"log,omitempty"`
 	Unseen []evidence.Unseen      `json:"unseen"`
@@ -66,6 +69,7 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
 		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
 		Findings: []findingJSON{}, Victims: r.Victims, Stack: r.Stack, Unseen: r.Unseen,
+		Differences: newRowsJSON(r.Columns.Differing(), l),
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}
@@ -117,12 +121,6 @@ func stateWord(r *causes.Report, l words.Lang) string {
 		return l.In(words.Text("well", "正常"))
 	}
 	return l.In(r.State.Text())
-}
-
-// writeReport prints a report for people.
-func writeReport(w io.Writer, r *causes.Report, l words.Lang) {
-	writeFindings(w, r, l)
-	writeUnseen(w, causes.Missed(r.Unseen, r.Open()), l)
 }
 
 // writeFindings prints the verdict and the findings of a report.

@@ -88,6 +88,9 @@ func (w *wellness) askFor(d time.Duration, untilGone bool) {
 func (w *wellness) ask(p *corev1.Pod, way Way, from gather.From) {
 	s := from.Pod(w.e.T.Context(), evidence.Name{Namespace: p.Namespace, Name: p.Name})
 	r := causes.Explain(s)
+	for _, row := range r.Columns.Differing() {
+		w.e.T.Errorf("%s of %s differs, asked by way of %s: %+v", row.What.En, p.Name, way, row.Cells)
+	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.seen[string(p.UID)] = true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/columns"
 	"github.com/podstep/podstep/probes/words"
 	"github.com/podstep/podstep/tui/screen"
 )
@@ -96,8 +97,22 @@ func (s *State) causes(v *view) (out []cause) {
 	for i := range r.Findings {
 		out = append(out, s.finding(&r.Findings[i], r)...)
 	}
+	out = append(out, s.differing(r)...)
 	for _, u := range causes.Missed(r.Unseen, r.Open()) {
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordNotSeen), Text: words.OneLine(u.String())}})
+	}
+	return out
+}
+
+// differing returns the items of the rows in which the places that have something of the pod differ.
+func (s *State) differing(r *causes.Report) (out []cause) {
+	for _, row := range r.Columns.Differing() {
+		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseTitle, Text: row.Name(s.lang), Aside: row.Apart(s.lang, r.Taken)}})
+		for _, p := range columns.Places {
+			if text := row.Cells[p].In(s.lang, r.Taken); text != "" {
+				out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseField, Label: s.lang.In(p.Short()), Text: text}})
+			}
+		}
 	}
 	return out
 }

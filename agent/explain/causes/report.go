@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/podstep/podstep/agent/explain/columns"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/story/life"
 	"github.com/podstep/podstep/probes"
@@ -27,6 +28,8 @@ type Report struct {
 	Findings []Finding
 	// Victims are the other pods that the culprit of the first finding keeps, as far as they were looked at.
 	Victims []evidence.Name
+	// Columns are what four places have of the pod; nil: it is about something else than a pod.
+	Columns *columns.Table
 	// Stack is the last stack that a breakpoint kept of the pod; nil: none did.
 	Stack  *evidence.Stack
 	Unseen []evidence.Unseen

@@ -1,6 +1,10 @@
 package evidence
 
-import "time"
+import (
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+)
 
 // Kubelet is what the kubelet's port says.
 type Kubelet struct {
@@ -10,6 +14,9 @@ type Kubelet struct {
 	SyncLoop string `json:"syncLoop,omitempty"`
 	// HasPod is whether /pods lists the pod; nil: not known.
 	HasPod *bool `json:"hasPod,omitempty"`
+	// Status is the pod's as the kubelet itself has it, from its pods API; nil: not known. The Status of Snapshot.KubeletPod is
+	// the API server's, unless the pod is static.
+	Status *corev1.PodStatus `json:"status,omitempty"`
 	// Config are the settings of /configz that rules ask for.
 	Config *KubeletConfig `json:"config,omitempty"`
 	// Metrics are the samples of /metrics that rules ask for, by name and labels as
@@ -88,6 +95,19 @@ type Container struct {
 	Created  time.Time `json:"created"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
+	// Image is the name of the image of which the container was made; empty: not known.
+	Image string `json:"image,omitempty"`
+	// Limits are those that the runtime says it has set; nil: it does not say.
+	Limits *Limits `json:"limits,omitempty"`
+}
+
+// Limits are a container's limits as the runtime and the kernel count them. A number of 0 sets none.
+type Limits struct {
+	CPUShares   int64  `json:"cpuShares,omitempty"`
+	CPUQuota    int64  `json:"cpuQuota,omitempty"`  // microseconds in each period; -1: none
+	CPUPeriod   int64  `json:"cpuPeriod,omitempty"` // microseconds
+	CPUs        string `json:"cpus,omitempty"`      // such as 2-3
+	MemoryBytes int64  `json:"memoryBytes,omitempty"`
 }
 
 // Machine is what the node itself shows of the pod.
@@ -99,6 +119,8 @@ type Machine struct {
 	VolumeDirs []string `json:"volumeDirs,omitempty"`
 	// Cgroup is the pod's, as far as there is one.
 	Cgroup *Cgroup `json:"cgroup,omitempty"`
+	// Checkpoints are what the kubelet's files of decisions have of the pod; nil: they were not read.
+	Checkpoints *Checkpoints `json:"checkpoints,omitempty"`
 	// Stuck are the processes of the pod that wait in the kernel and cannot be
 	// killed (state D).
 	Stuck []Process `json:"stuck,omitempty"`

@@ -18,6 +18,8 @@ type Story struct {
 	// Phase is the pod's phase as the kubelet last set it.
 	Phase    string `json:"phase,omitempty"`
 	Deleting bool   `json:"deleting,omitempty"`
+	// StatusAt is when the kubelet last worked out the pod's status; zero: nobody saw that, and Phase is the API server's.
+	StatusAt time.Time `json:"statusAt,omitzero"`
 	// Node is the node of the kubelet; empty: not known.
 	Node string `json:"node,omitempty"`
 	// Turns is whether a probe sees the worker's turns: a woven kubelet's, or one that

@@ -42,18 +42,6 @@ func endOf(ctx context.Context, find func() (*nodelog.Log, error)) ([]byte, erro
 	return keptLines(text, l.Zone), err
 }
 
-// checkpoints are files below the kubelet's root directory in which it remembers what it has decided, and what they
-// are.
-var checkpoints = []struct{ file, what string }{
-	{"allocated_pods_state", "the resources that the kubelet has allocated to containers"},
-	{"actuated_pods_state", "the resources that the kubelet has set"},
-	{"cpu_manager_state", "the CPUs that belong to containers"},
-	{"memory_manager_state", "the memory that belongs to containers"},
-	{"dra_manager_state", "the resource claims that are prepared"},
-	{"pod_status_manager_state", "the resources that the kubelet has allocated to containers, up to v1.32"},
-	{"device-plugins/kubelet_internal_checkpoint", "the devices that belong to containers, without what the plugins answered"},
-}
-
 // maxCheckpoint bounds one of these files, in bytes.
 const maxCheckpoint = 4 << 20
 
@@ -64,7 +52,7 @@ func (m *Machine) keep(ctx context.Context, of *Subject) (out []File) {
 		return nil
 	}
 	for _, c := range checkpoints {
-		text, err := readCheckpoint(k, path.Join(k.RootDir, c.file))
+		text, err := keptCheckpoint(k, path.Join(k.RootDir, c.file))
 		out = append(out, fileOf("checkpoints/"+path.Base(c.file), c.what, text, err))
 	}
 	return out
@@ -73,7 +61,19 @@ func (m *Machine) keep(ctx context.Context, of *Subject) (out []File) {
 // secretKeys are parts of checkpoints with the environment and the mounts that a plugin gives a container.
 var secretKeys = map[string]bool{"AllocResp": true}
 
-// readCheckpoint reads a checkpoint, without what may be a secret.
+// keptCheckpoint returns a checkpoint without what may be a secret.
+func keptCheckpoint(k *kubelets.Kubelet, name string) ([]byte, error) {
+	text, err := readCheckpoint(k, name)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := decoded(text)
+	if err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	return json.MarshalIndent(withoutSecrets(parts), "", "  ")
+}
+
 func readCheckpoint(k *kubelets.Kubelet, name string) ([]byte, error) {
 	f, err := k.Open(name)
 	if err != nil {
@@ -87,11 +87,7 @@ func readCheckpoint(k *kubelets.Kubelet, name string) ([]byte, error) {
 	if len(text) > maxCheckpoint {
 		return nil, fmt.Errorf("%s has more than %d bytes", name, maxCheckpoint)
 	}
-	parts, err := decoded(text)
-	if err != nil {
-		return nil, fmt.Errorf("read %s: %w", name, err)
-	}
-	return json.MarshalIndent(withoutSecrets(parts), "", "  ")
+	return text, nil
 }
 
 // withoutSecrets returns JSON without the parts that secretKeys name. Some checkpoints have JSON in a text.

@@ -38,6 +38,7 @@ func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	asked := map[string]func(){"disks": l.disks, "manifests": l.manifests, "CNI": l.cni}
 	if of.Kubelet.UID != "" {
 		asked["mounts"], asked["volume directories"], asked["cgroup"] = l.mounts, l.volumeDirs, l.cgroup
+		asked["checkpoints"] = l.checkpoints
 	}
 	for _, name := range within(ctx, asked) {
 		l.part.missed(evidence.Node, name, context.DeadlineExceeded)
@@ -106,6 +107,40 @@ func (m *machine) volumeDirs() {
 		}
 	}
 	m.saw("volume directories", failed, func(s *evidence.Machine) { s.VolumeDirs = out })
+}
+
+// checkpoints notes what the kubelet's checkpoints have of the pod. One that is not there says nothing: this kubelet has no such
+// file, or its manager has nothing to remember.
+func (m *machine) checkpoints() {
+	var failed error
+	out := &evidence.Checkpoints{}
+	out.HostIDs, failed = m.hostIDs()
+	for i := range checkpoints {
+		c := &checkpoints[i]
+		text, err := readCheckpoint(m.k, path.Join(m.k.RootDir, c.file))
+		if err == nil {
+			err = c.parseCheckpoint(text, m.of.Kubelet.UID, out)
+		}
+		if err != nil && !quiet(err) {
+			failed = err
+		}
+	}
+	if failed != nil {
+		m.part.missed(evidence.Node, "checkpoints", failed) // the others are seen
+	}
+	m.saw("checkpoints", nil, func(s *evidence.Machine) { s.Checkpoints = out })
+}
+
+// hostIDs returns the first of the node's user IDs as which the pod's processes run in their own user namespace; 0: they have none.
+func (m *machine) hostIDs() (uint32, error) {
+	text, err := readCheckpoint(m.k, path.Join(m.podDir(), "userns"))
+	if err != nil {
+		if quiet(err) {
+			err = nil
+		}
+		return 0, err
+	}
+	return parseUserNamespace(text)
 }
 
 // usualRoots are the places where runtimes keep images and containers.

@@ -1,6 +1,7 @@
 package gather
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -81,7 +82,7 @@ func (p *part) give() func(*evidence.Snapshot) {
 			s.KubeletPod = p.s.KubeletPod
 		}
 		if p.s.Kubelet != nil {
-			s.Kubelet = p.s.Kubelet
+			joinKubelet(s, p.s.Kubelet)
 		}
 		if p.s.Runtime != nil {
 			s.Runtime = p.s.Runtime
@@ -94,6 +95,15 @@ func (p *part) give() func(*evidence.Snapshot) {
 		}
 		s.Unseen = append(s.Unseen, p.s.Unseen...)
 	}
+}
+
+// joinKubelet puts in what the kubelet's port says. What its pods API says stays where the port says nothing.
+func joinKubelet(s *evidence.Snapshot, k *evidence.Kubelet) {
+	if before := s.Kubelet; before != nil {
+		k.Status = before.Status
+		k.HasPod = cmp.Or(k.HasPod, before.HasPod)
+	}
+	s.Kubelet = k
 }
 
 // joinMachine adds what one of the two sources of a machine has. The kubelet's log is a source of its own.

@@ -89,12 +89,12 @@ func (n *Nearby) reach(ctx context.Context, of *Subject) (k *nearKubelet, ways [
 }
 
 // OnNode returns the sources on a pod's node: its kubelet's port, which can be reached through
-// the API server, too, its runtime, the machine and the kubelet's log. The last two are left
-// out if many pods are asked about.
+// the API server, too, its runtime, the kubelet's pods API, the machine and the kubelet's log. The
+// last three are left out if many pods are asked about.
 func OnNode(api *kubeapi.Client, near *Nearby, many bool) []Source {
 	out := []Source{&Kubelet{API: api, Near: near, Whole: many}, &Runtime{near}}
 	if many {
 		return out
 	}
-	return append(out, &Machine{near}, &Log{near})
+	return append(out, &PodsAPI{near}, &Machine{near}, &Log{near})
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"net"
 	"slices"
+	"strings"
 	"time"
 
 	"google.golang.org/grpc"
@@ -253,6 +254,19 @@ func (c *cri) statusOf(ctx context.Context, id string, k *evidence.Container) {
 	st := answer.GetStatus()
 	k.State, k.ExitCode, k.Reason = states[st.GetState()], st.GetExitCode(), message(st.GetReason())
 	k.Started, k.Finished = nano(st.GetStartedAt()), nano(st.GetFinishedAt())
+	k.Image = message(cmp.Or(st.GetImage().GetUserSpecifiedImage(), st.GetImage().GetImage()))
+	if strings.HasPrefix(k.Image, "sha256:") {
+		k.Image = "" // its name belongs to another image by now
+	}
+	k.Limits = limitsOf(st.GetResources().GetLinux())
+}
+
+// limitsOf returns nil if the runtime does not say what it has set.
+func limitsOf(r *runtimeapi.LinuxContainerResources) *evidence.Limits {
+	if r == nil {
+		return nil
+	}
+	return &evidence.Limits{CPUShares: r.CpuShares, CPUQuota: r.CpuQuota, CPUPeriod: r.CpuPeriod, CPUs: message(r.CpusetCpus), MemoryBytes: r.MemoryLimitInBytes}
 }
 
 // nano converts a time of the runtime's; zero or less means no time.
