@@ -11,9 +11,9 @@ import (
 	"os/exec"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/podstep/podstep/agent/explain/causes"
@@ -26,24 +26,17 @@ var update = flag.Bool("update", false, "write anew what the causes cite")
 // read it for the cause.
 const sumsFile = "testdata/cited.sum"
 
-// TestCited: what a cause cites of Kubernetes' source, "FILE: FUNCTION, FUNCTION (DETAIL); FILE", is there in the version that
-// the lab is built of, and is what was read. If a function has changed, read the causes that cite it anew; then -update.
+// TestCited: what a cause cites of Kubernetes' source is there in the version that the lab is built of, and is what was read. If a
+// function has changed, read the causes that cite it anew; then -update.
 func TestCited(t *testing.T) {
-	s, lines := &sources{map[string]string{}, map[string]map[string][]byte{}}, map[string]bool{}
+	s, lines := newSources(probes.KubernetesVersion), map[string]bool{}
 	for _, c := range causes.All() {
-		for _, part := range strings.Split(c.Where, "; ") {
-			file, names, _ := strings.Cut(part, ": ")
-			if !ofSource.MatchString(file) {
-				continue // it names a call of the CRI, a field, the program in the container
+		for _, of := range c.Cited() {
+			sum, ok := s.sumOf(t, of)
+			if !ok {
+				t.Errorf("%s cites %s: there is no %s", c.ID, of.File, of.Name)
 			}
-			for _, name := range strings.Split(names, ", ") {
-				name, _, _ = strings.Cut(name, " (")
-				sum, ok := s.sumOf(t, file, name)
-				if !ok {
-					t.Errorf("%s cites %s: there is no %s", c.ID, file, name)
-				}
-				lines[strings.TrimSpace(strings.Join([]string{file, name, sum}, " "))] = true
-			}
+			lines[strings.TrimSpace(strings.Join([]string{of.File, of.Name, sum}, " "))] = true
 		}
 	}
 	compareSums(t, slices.Sorted(maps.Keys(lines)))
@@ -71,48 +64,64 @@ func compareSums(t *testing.T, lines []string) {
 	}
 }
 
-// ofSource is how a file or a directory of Kubernetes' source is cited: in k8s.io/kubernetes, or with its module.
-var ofSource = regexp.MustCompile(`^(pkg|cmd|plugin|staging|k8s\.io)/|^\S+\.go$`)
-
-// sources reads Kubernetes' source, each file and module once.
+// sources reads Kubernetes' source in one version, each file once.
 type sources struct {
-	dirs map[string]string            // of modules
-	read map[string]map[string][]byte // by file or directory, what it declares
+	version string
+	read    map[string]map[string][]byte // by file or directory, what it declares
 }
 
-// sumOf returns the sum of a function, a method or a type of a file or a directory: F, T.M, (*T).M or T. Of a method whose type
-// is not named it is the sum of all of that name. ok is false if there is none. Every file has an empty name.
-func (s *sources) sumOf(t *testing.T, file, name string) (sum string, ok bool) {
+func newSources(version string) *sources { return &sources{version, map[string]map[string][]byte{}} }
+
+// sumOf returns the sum of what is cited. Of a method whose type is not named it is the sum of all of that name in the file. ok is
+// false if there is none. A file that is cited alone has no sum.
+func (s *sources) sumOf(t *testing.T, of causes.Citation) (sum string, ok bool) {
 	t.Helper()
-	if s.read[file] == nil {
-		s.read[file] = s.declared(t, file)
+	if s.read[of.File] == nil {
+		s.read[of.File] = s.declared(t, of.File)
 	}
-	text, ok := s.read[file][strings.NewReplacer("(*", "", ")", "").Replace(name)]
-	if !ok || name == "" {
+	text, ok := s.read[of.File][strings.NewReplacer("(*", "", ")", "").Replace(of.Name)]
+	if !ok || of.Name == "" {
 		return "", ok
 	}
 	return probes.FunctionSum(text), true
 }
 
-// declared returns the text of what a file or the files of a directory declare, by names as sumOf takes them.
-func (s *sources) declared(t *testing.T, file string) map[string][]byte {
+// files returns the paths of a file or of the files of a directory, without tests; none: the version does not have them.
+func (s *sources) files(t *testing.T, file string) []string {
 	t.Helper()
-	module, rest := "k8s.io/kubernetes", file
+	module, rest := moduleOf(file)
+	at := filepath.Join(dirOf(module, s.version), rest)
+	if path.Ext(rest) != ".go" {
+		at = filepath.Join(at, "*.go")
+	}
+	all, err := filepath.Glob(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
+}
+
+// kubernetes is the module that files are in which are cited without one.
+const kubernetes = "k8s.io/kubernetes"
+
+// moduleOf returns the module of a cited file, and where the file is in it.
+func moduleOf(file string) (module, rest string) {
 	if after, ok := strings.CutPrefix(file, "k8s.io/"); ok {
 		name, below, _ := strings.Cut(after, "/")
-		module, rest = "k8s.io/"+name, below
+		return "k8s.io/" + name, below
 	}
-	all := []string{filepath.Join(s.dirOf(t, module), rest)}
-	if path.Ext(rest) != ".go" {
-		all, _ = filepath.Glob(filepath.Join(all[0], "*.go"))
-		all = slices.DeleteFunc(all, func(name string) bool { return strings.HasSuffix(name, "_test.go") })
-	}
+	return kubernetes, file
+}
+
+// declared returns the text of what a file or the files of a directory declare, by names as sumOf takes them, and an empty text by an
+// empty name if there is a file.
+func (s *sources) declared(t *testing.T, file string) map[string][]byte {
+	t.Helper()
 	out := map[string][]byte{}
-	for _, name := range all {
+	for _, name := range s.files(t, file) {
 		text, err := os.ReadFile(name)
 		if err != nil {
-			t.Errorf("%s is cited: %v", file, err)
-			continue
+			t.Fatal(err)
 		}
 		fset := token.NewFileSet()
 		f, err := parser.ParseFile(fset, name, text, parser.SkipObjectResolution)
@@ -146,15 +155,19 @@ func namesOf(n ast.Node) []string {
 	return nil
 }
 
-// dirOf returns the directory of a module of which the lab is built.
-func (s *sources) dirOf(t *testing.T, module string) string {
-	t.Helper()
-	if s.dirs[module] == "" {
-		out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", module).Output()
-		s.dirs[module] = strings.TrimSpace(string(out))
-		if err != nil || s.dirs[module] == "" {
-			t.Fatalf("the module cache does not have %s: %v", module, err)
-		}
+// moduleCache is the directory with the modules that were downloaded.
+var moduleCache = sync.OnceValue(func() string {
+	out, err := exec.Command("go", "env", "GOMODCACHE").Output()
+	if err != nil {
+		panic("go env GOMODCACHE: " + err.Error())
 	}
-	return s.dirs[module]
+	return strings.TrimSpace(string(out))
+})
+
+// dirOf returns the directory of a module of a version of Kubernetes. The libraries of v1.34.4 are v0.34.4.
+func dirOf(module, version string) string {
+	if module != kubernetes {
+		version = "v0." + strings.TrimPrefix(version, "v1.")
+	}
+	return filepath.Join(moduleCache(), module+"@"+version)
 }
