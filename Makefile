@@ -171,6 +171,7 @@ VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestS
 test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
 	PODSTEP_BIN=$(OUT) $(VERSIONS) ./agent/attach
 	cd lab && PODSTEP_BIN=$(OUT) $(VERSIONS) .
+	cd lab && $(TEST) -tags $(TAGS) -v -run TestMinors ./stuck
 
 # The architecture of test-vm's machine, with the programs for it: amd64 or arm64.
 ARCH := amd64

@@ -87,6 +87,8 @@ The %d causes that `+"`podstep why`"+` knows. %d of them show in no event and no
 
 Each is proven by a snapshot of evidence by which it is named first. The snapshots are in `+"`agent/explain/causes/testdata/recorded`"+`, and the tests explain them again. *node*: a pod was stuck so on a real node, with containerd (%d causes); *lab*: on a simulated node, with a real control plane and the kubelet's own code (%d); *made*: the snapshot was written by hand after the kubelet's source (%d). The columns are the ways of looking: the API server alone; near, on the node without a probe; attached; woven. An empty cell says that nothing was recorded in that way, not that it finds nothing.
 
+*where* names the functions of Kubernetes in which a cause was read, and *read in* the minor version. Then come the other minor versions: in them a function is the same or different by its code, without comments and layout, or not there by that name in that file. One that is different may still do the same. `+"`podstep why`"+` says so where a function of the kubelet is not the same in the node's kubelet.
+
 `, len(all), silent, count["node"], count["lab"], count["made"])
 	writeTable(w, p, all)
 	stage := ""

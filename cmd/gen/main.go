@@ -7,8 +7,9 @@
 // Not made here are the protocol (scripts/generate-proto.sh), the eBPF program
 // (go generate ./probes/uprobe), the help of the commands in docs/cli
 // (go generate ./cmd/podstep), docs/holds.md (go test ./agent -run TestCallers -update),
-// the tables of probes/memory for kubelets of other versions (scripts/memory.sh), and
-// the pictures of the screen (make pictures).
+// the tables of probes/memory for kubelets of other versions (scripts/memory.sh),
+// agent/explain/causes/table/minors.txt (go test ./stuck -run TestMinors -update, in lab),
+// and the pictures of the screen (make pictures).
 package main
 
 import (

@@ -29,6 +29,9 @@ const sumsFile = "testdata/cited.sum"
 // TestCited: what a cause cites of Kubernetes' source is there in the version that the lab is built of, and is what was read. If a
 // function has changed, read the causes that cite it anew; then -update.
 func TestCited(t *testing.T) {
+	if lacks := missing(t, probes.KubernetesVersion); len(lacks) > 0 {
+		t.Fatalf("the module cache does not have %v", lacks)
+	}
 	s, lines := newSources(probes.KubernetesVersion), map[string]bool{}
 	for _, c := range causes.All() {
 		for _, of := range c.Cited() {

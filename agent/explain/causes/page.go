@@ -2,6 +2,7 @@ package causes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -22,6 +23,9 @@ func (c *Cause) Page() string {
 	item("kubectl shows", c.Shows.En)
 	item("unless", c.Refute.En)
 	item("where", "`"+c.Where+"`")
+	for _, text := range c.readIn() {
+		item("read in", text)
+	}
 	if len(c.After) > 0 {
 		item("a consequence of", "`"+strings.Join(c.After, "`, `")+"`")
 	}
@@ -33,4 +37,22 @@ func (c *Cause) Page() string {
 		item("do", text)
 	}
 	return b.String()
+}
+
+// readIn returns for which minor versions the functions that a cause cites were read: once if that is the same for all of them.
+func (c *Cause) readIn() (out []string) {
+	of := slices.DeleteFunc(c.Cited(), func(of Citation) bool { return of.Name == "" })
+	for i := range of {
+		if in := of[i].ReadIn(); i == 0 || in != out[0] {
+			out = append(out, in)
+		}
+	}
+	if len(out) < 2 {
+		return out
+	}
+	out = nil
+	for i := range of {
+		out = append(out, of[i].ReadIn()+" (`"+of[i].Name+"`)")
+	}
+	return out
 }
