@@ -47,13 +47,15 @@ type findingJSON struct {
 	Of       string          `json:"consequenceOf,omitempty"`
 	Evidence []evidenceJSON  `json:"evidence"`
 	Where    string          `json:"where,omitempty"`
-	Refute   string          `json:"refutedBy,omitempty"`
-	Clock    string          `json:"clock,omitempty"`
-	Next     *time.Time      `json:"nextTry,omitempty"`
-	Chain    string          `json:"waitsFor,omitempty"`
-	Shows    string          `json:"kubectlShows,omitempty"`
-	Fix      []causes.Do     `json:"fix"`
-	Tour     string          `json:"tour,omitempty"`
+	// Reading says what is different there in the node's kubelet; nil: nothing, or not known.
+	Reading *causes.Reading `json:"whereRead,omitempty"`
+	Refute  string          `json:"refutedBy,omitempty"`
+	Clock   string          `json:"clock,omitempty"`
+	Next    *time.Time      `json:"nextTry,omitempty"`
+	Chain   string          `json:"waitsFor,omitempty"`
+	Shows   string          `json:"kubectlShows,omitempty"`
+	Fix     []causes.Do     `json:"fix"`
+	Tour    string          `json:"tour,omitempty"`
 }
 
 type evidenceJSON struct {
@@ -83,7 +85,7 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 func newFindingJSON(f *causes.Finding, now time.Time, l words.Lang) findingJSON {
 	out := findingJSON{
 		ID: f.Cause.ID, Title: f.Title(l), Cause: f.Sentence(l), Subject: f.Subject, Confidence: string(f.Confidence),
-		Since: known(f.Since), Culprit: f.Culprit, Of: f.Of, Evidence: []evidenceJSON{}, Where: f.Where(), Refute: f.Refute(l), Clock: f.Clock(l),
+		Since: known(f.Since), Culprit: f.Culprit, Of: f.Of, Evidence: []evidenceJSON{}, Where: f.Where(), Reading: f.Reading, Refute: f.Refute(l), Clock: f.Clock(l),
 		Next: known(f.Next), Chain: f.Chain(l), Shows: f.Shows(l), Fix: f.Advice(l), Tour: f.Cause.Tour,
 	}
 	for _, e := range f.Evidence {

@@ -46,6 +46,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	}
 	c.offerRetry(r)
 	r.nameCulprits()
+	r.compareReadings(s)
 	return r
 }
 

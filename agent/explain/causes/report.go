@@ -189,6 +189,8 @@ type Finding struct {
 	Nodes int
 	// Culprit is what keeps the pod; nil: that is the pod itself, or is not known.
 	Culprit *Culprit
+	// Reading says what is different in the node's kubelet from the one that was read for the cause; nil: nothing, or not known.
+	Reading *Reading
 	// Of is the id of the finding whose consequence this one is; empty: it is a cause
 	// of its own.
 	Of string
@@ -290,6 +292,7 @@ func (r *Report) Facts(f *Finding, l words.Lang) (out []Fact) {
 	add(words.Text("kubectl", "kubectl"), Fact{Text: f.Shows(l)})
 	add(words.Text("unless", "除非"), Fact{Text: f.Refute(l)})
 	add(words.Text("where", "位置"), Fact{Text: f.Where()})
+	add(words.Text("where", "位置"), Fact{Text: f.Reading.In(l)})
 	for _, d := range f.Advice(l) {
 		add(words.Text("do", "处理"), Fact{Text: d.Text, Run: d.Run})
 	}
