@@ -17,7 +17,7 @@ import (
 // rowJSON is a row of the four columns as scripts get it. A place that says nothing is left out.
 type rowJSON struct {
 	Container string              `json:"container,omitempty"`
-	What      string              `json:"what"`
+	What      string              `json:"what"` // in English: scripts select by it
 	Places    map[string]cellJSON `json:"places"`
 	Differs   bool                `json:"differs"`
 	Since     *time.Time          `json:"since,omitempty"` // it differs
@@ -30,7 +30,7 @@ type cellJSON struct {
 
 func newRowsJSON(rows []columns.Row, l words.Lang) (out []rowJSON) {
 	for _, r := range rows {
-		row := rowJSON{Container: r.Container, What: l.In(r.What), Places: map[string]cellJSON{}, Differs: r.Differs, Since: known(r.Since)}
+		row := rowJSON{Container: r.Container, What: r.What.En, Places: map[string]cellJSON{}, Differs: r.Differs, Since: known(r.Since)}
 		for _, p := range columns.Places {
 			if text := l.In(r.Cells[p].Text); text != "" {
 				row.Places[p.String()] = cellJSON{words.OneLine(text), known(r.Cells[p].Since)}
