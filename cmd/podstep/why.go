@@ -57,6 +57,8 @@ answer is that of the events alone; nothing else is asked.
 
 Where the API server, the kubelet, the runtime and the node's disk differ about a
 pod, the answer shows that, and for how long. --columns shows all that they have.
+If the kubelet was started within the last hour, the answer also says what has
+changed for the pod since then.
 
 --logs adds the last lines that the container of the first cause wrote, without
 what looks like a secret.
@@ -291,6 +293,7 @@ func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 		} else {
 			writeDiffering(w, o.Columns, l)
 		}
+		writeRestart(w, o.Restart, l)
 		writeUnseen(w, causes.Missed(o.Unseen, o.Open() || o.columns), l)
 		writeLog(w, o.log, l)
 	})

@@ -137,3 +137,43 @@ func writeRows(w io.Writer, rows []columns.Row, t *columns.Table, l words.Lang) 
 
 // titleWidth is the width of the longest title of a place.
 const titleWidth = 16
+
+// restartJSON is what has changed for a pod since the kubelet was started, as scripts get it.
+type restartJSON struct {
+	Started time.Time    `json:"kubeletStarted"`
+	Changes []changeJSON `json:"changes"`
+}
+
+type changeJSON struct {
+	Container string    `json:"container,omitempty"`
+	What      string    `json:"what"` // in English
+	Text      string    `json:"text"`
+	At        time.Time `json:"at"`
+}
+
+func newRestartJSON(r *columns.Restart, l words.Lang) *restartJSON {
+	if r == nil {
+		return nil
+	}
+	out := &restartJSON{Started: r.Started}
+	for _, c := range r.Changes {
+		out.Changes = append(out.Changes, changeJSON{c.Container, c.What.En, words.OneLine(l.In(c.Text)), c.At})
+	}
+	return out
+}
+
+// writeRestart prints what has changed for a pod since the kubelet was started.
+func writeRestart(w io.Writer, r *columns.Restart, l words.Lang) {
+	if r == nil {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", r.Heading(l))
+	width := 0
+	for i := range r.Changes {
+		width = max(width, ansi.StringWidth(r.Changes[i].Name(l)))
+	}
+	for i := range r.Changes {
+		name := r.Changes[i].Name(l)
+		fmt.Fprintf(w, "  %s%s  %s\n", name, strings.Repeat(" ", width-ansi.StringWidth(name)), r.In(&r.Changes[i], l))
+	}
+}

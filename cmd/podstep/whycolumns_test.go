@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/columns"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -102,5 +103,22 @@ func TestColumnsOfMany(t *testing.T) {
 	}
 	if (&oneAnswer{Report: causes.Explain(&evidence.Snapshot{})}).key() == "" {
 		t.Error("an answer without columns has no key")
+	}
+}
+
+func TestRestartPrinted(t *testing.T) {
+	at := time.Date(2026, 11, 25, 15, 0, 0, 0, time.UTC)
+	r := &columns.Restart{Started: at, Taken: at.Add(time.Minute), Changes: []columns.Change{
+		{Container: "app", What: words.Text("state", "状态"), Text: words.Text("running", "运行中"), At: at.Add(30 * time.Second)},
+		{What: words.Same("Ready"), Text: words.Same("True"), At: at.Add(50 * time.Second)},
+	}}
+	var b bytes.Buffer
+	writeRestart(&b, r, words.English)
+	if want := "\nChanged since the kubelet was started 1m ago:\n  app state  running, 30 s\n  Ready      True, 10 s\n"; b.String() != want {
+		t.Errorf("%q", b.String())
+	}
+	writeRestart(&b, nil, words.English)
+	if j := newRestartJSON(r, words.Chinese); !j.Started.Equal(at) || j.Changes[0].Container != "app" || j.Changes[0].What != "state" || j.Changes[0].Text != "运行中" {
+		t.Errorf("%+v", j)
 	}
 }

@@ -30,6 +30,8 @@ type whyJSON struct {
 	// Differences are the rows in which places differ, and Columns all rows; these are there only with --columns.
 	Differences []rowJSON `json:"differences,omitempty"`
 	Columns     []rowJSON `json:"columns,omitempty"`
+	// Restart is there if the kubelet was started within the last hour, and something has changed for the pod since.
+	Restart *restartJSON `json:"restart,omitempty"`
 	// Log is there only with --logs.
 	Log    *evidence.ContainerLog `json:"log,omitempty"`
 	Unseen []evidence.Unseen      `json:"unseen"`
@@ -71,7 +73,7 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
 		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
 		Findings: []findingJSON{}, Victims: r.Victims, Stack: r.Stack, Unseen: r.Unseen,
-		Differences: newRowsJSON(r.Columns.Differing(), l),
+		Differences: newRowsJSON(r.Columns.Differing(), l), Restart: newRestartJSON(r.Restart, l),
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}

@@ -98,6 +98,7 @@ func (s *State) causes(v *view) (out []cause) {
 		out = append(out, s.finding(&r.Findings[i], r)...)
 	}
 	out = append(out, s.differing(r)...)
+	out = append(out, s.afterRestart(r.Restart)...)
 	for _, u := range causes.Missed(r.Unseen, r.Open()) {
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordNotSeen), Text: words.OneLine(u.String())}})
 	}
@@ -113,6 +114,19 @@ func (s *State) differing(r *causes.Report) (out []cause) {
 				out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseField, Label: s.lang.In(p.Short()), Text: text}})
 			}
 		}
+	}
+	return out
+}
+
+// afterRestart returns the items of what has changed since the kubelet was started.
+func (s *State) afterRestart(r *columns.Restart) (out []cause) {
+	if r == nil {
+		return nil
+	}
+	out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseTitle, Text: r.Heading(s.lang)}})
+	for i := range r.Changes {
+		c := &r.Changes[i]
+		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseField, Label: c.Name(s.lang), Text: r.In(c, s.lang)}})
 	}
 	return out
 }

@@ -23,7 +23,7 @@ var checks = slices.Concat(
 // Explain goes from a snapshot to a report. It never changes the snapshot.
 func Explain(s *evidence.Snapshot) *Report {
 	c := newCase(s)
-	r := &Report{Pod: s.Name, Phase: c.Phase, Columns: columns.Of(s), Unseen: s.Unseen, Taken: s.Taken}
+	r := &Report{Pod: s.Name, Phase: c.Phase, Columns: columns.Of(s), Restart: columns.AfterRestart(s), Unseen: s.Unseen, Taken: s.Taken}
 	r.State, r.Since = c.stateOf()
 	if s.Story != nil {
 		r.Stack = s.Story.Stack

@@ -30,6 +30,8 @@ type Report struct {
 	Victims []evidence.Name
 	// Columns are what four places have of the pod; nil: it is about something else than a pod.
 	Columns *columns.Table
+	// Restart is what has changed for the pod since its kubelet was started; nil: nothing, or that was long ago.
+	Restart *columns.Restart
 	// Stack is the last stack that a breakpoint kept of the pod; nil: none did.
 	Stack  *evidence.Stack
 	Unseen []evidence.Unseen
