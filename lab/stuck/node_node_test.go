@@ -94,13 +94,47 @@ func TestNodeReady(t *testing.T) {
 	})
 }
 
+// probed is a pod whose readiness probe asks port 8099 for TCP each second.
+func probed(script string) func(*Env) {
+	return real(script, func(_ *corev1.Pod, c *corev1.Container) {
+		c.ReadinessProbe = &corev1.Probe{PeriodSeconds: 1, ProbeHandler: corev1.ProbeHandler{
+			TCPSocket: &corev1.TCPSocketAction{Port: intstr.FromInt(8099)}}}
+	})
+}
+
+// TestNodeKernel: what only the kernel knows of a container: where it listens, and that its CPU limit makes it wait.
+func TestNodeKernel(t *testing.T) {
+	onNode(t, []Case{
+		{Cause: "ready.listensElsewhere", Make: probed("httpd -f -p 8081"), Only: map[Way]string{API: "ready.probeRefused"}},
+		{Cause: "ready.listensOnLoopback", Make: probed("httpd -f -p 127.0.0.1:8099"), Only: map[Way]string{API: "ready.probeRefused"}},
+		{
+			Cause: "ready.throttled",
+			Make: real("while :; do :; done", func(_ *corev1.Pod, c *corev1.Container) {
+				c.Resources.Limits = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("20m")}
+				c.ReadinessProbe = &corev1.Probe{PeriodSeconds: 2, TimeoutSeconds: 1, ProbeHandler: corev1.ProbeHandler{
+					Exec: &corev1.ExecAction{Command: []string{"sleep", "30"}}}}
+			}),
+			Only:      map[Way]string{API: "ready.probeTimeout"},
+			Meanwhile: []string{"ready.probeTimeout"},
+		},
+	})
+}
+
 // TestNodeTerminating: real containers do not end, for several reasons.
 func TestNodeTerminating(t *testing.T) {
 	onNode(t, []Case{
 		{Cause: "terminating.preStop", Make: ended(endless, func(_ *corev1.Pod, c *corev1.Container) {
 			c.Lifecycle = &corev1.Lifecycle{PreStop: hook("sleep", "3600")}
 		})},
-		{Cause: "terminating.grace", Make: ended("trap '' TERM; "+endless, func(*corev1.Pod, *corev1.Container) {})},
+		{Cause: "terminating.grace", Make: ended("trap true TERM; "+endless, func(*corev1.Pod, *corev1.Container) {})},
+		{
+			Cause: "terminating.noHandler", Name: "ignores", Make: ended("trap '' TERM; "+endless, func(*corev1.Pod, *corev1.Container) {}),
+			Only: map[Way]string{API: "terminating.grace"},
+		},
+		{
+			Cause: "terminating.noHandler", Make: ended(endless, func(*corev1.Pod, *corev1.Container) {}),
+			Only: map[Way]string{API: "terminating.grace"},
+		},
 	})
 }
 
@@ -136,7 +170,7 @@ func standsStill(e *Env, pid int) {
 // TestNodeRuntimeStopped: containerd stands still.
 func TestNodeRuntimeStopped(t *testing.T) {
 	onNodeAlone(t, []Case{{
-		Cause: "node.runtimeDown",
+		Cause: "general.processStopped", Name: "runtime", Culprit: anyProcess,
 		Make: func(e *Env) {
 			standsStill(e, e.RuntimePID())
 			e.Busybox(labtest.Sleep, nil)
@@ -158,5 +192,22 @@ func TestNodeKubeletStopped(t *testing.T) {
 			e.Busybox(labtest.Sleep, nil)
 		},
 		Meanwhile: []string{"source.noReaction", "source.notDelivered", "node.notReady"},
+	}})
+}
+
+// TestNodeShimStopped: the shim of a container stands still while the pod is deleted.
+func TestNodeShimStopped(t *testing.T) {
+	onNodeAlone(t, []Case{{
+		Cause: "general.processStopped", Culprit: anyProcess, Skip: []Way{API},
+		Make: func(e *Env) {
+			e.Busybox(labtest.Sleep, nil)
+			e.Until("running", Running)
+			s := nodeSources(e.T, e.Lab, Near).Pod(e.T.Context(), e.watched)
+			if s.Machine == nil || len(s.Machine.Programs) != 1 || s.Machine.Programs[0].Shim == nil {
+				e.T.Fatalf("no shim is seen: %+v", s.Machine)
+			}
+			standsStill(e, s.Machine.Programs[0].Shim.PID)
+			e.DeletePod(nil)
+		},
 	}})
 }

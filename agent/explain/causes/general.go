@@ -11,7 +11,7 @@ import (
 )
 
 // generalChecks are the checks of table/general.yaml.
-var generalChecks = []check{callHangs, callFailed, waitsForStatus, looksElsewhere, fileHangs, behindClaim}
+var generalChecks = []check{callHangs, callFailed, waitsForStatus, looksElsewhere, fileHangs, behindClaim, stoppedProcesses}
 
 // runtimeLong is how long a call to the runtime may go on before it is worth a word, and failedFor for how long the last
 // call of a kind has to have failed.

@@ -10,7 +10,7 @@ import (
 )
 
 // readyChecks are the checks of table/ready.yaml.
-var readyChecks = []check{failingProbes, contradictions, probeRestarts, unmetGates, markedByNode, staleStatus, unsent, unreported, endsUnseen, statusBehind, refusedStatus, resentStatus, resizeWithoutEffect, behindVolumes, notReady}
+var readyChecks = []check{failingProbes, childrenKilled, contradictions, probeRestarts, unmetGates, markedByNode, staleStatus, unsent, unreported, endsUnseen, statusBehind, refusedStatus, resentStatus, resizeWithoutEffect, behindVolumes, notReady}
 
 // wasReady reports whether the pod has been ready since its containers were started: its Ready
 // became False later than that.

@@ -94,7 +94,7 @@ func (c *Case) readinessFails(k container, spec *corev1.Container, started time.
 	if wrong := c.wrongPort(k, spec, p, "readiness", e); wrong != nil {
 		out = append(out, *wrong)
 	}
-	return out
+	return append(out, c.whyUnanswered(k, spec, p, "readiness", e)...)
 }
 
 var (
@@ -169,5 +169,5 @@ func (c *Case) startupFails(k container, spec *corev1.Container, started time.Ti
 	if wrong := c.wrongPort(k, spec, p, "startup", e); wrong != nil {
 		out = append(out, *wrong)
 	}
-	return out
+	return append(out, c.whyUnanswered(k, spec, p, "startup", e)...)
 }

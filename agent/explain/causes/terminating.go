@@ -153,7 +153,13 @@ func (c *Case) slow(k container, ended []string) (out []Finding) {
 	} else if c.Story != nil && c.Story.Turns {
 		return out // the kubelet is not at it
 	}
-	return append(out, c.found("terminating.grace", k.Name, args, sure, c.Since, append([]Evidence{runs}, stops...)...))
+	shown := append([]Evidence{runs}, stops...)
+	if p := c.program(k.Name); p != nil && p.Deaf {
+		args["process"] = p.Main.Name
+		shown = append(shown, c.kernel(ofProcess(&p.Main), words.Text("has no handler for the signal that asks it to end", "没有处理要求它结束的信号")))
+		return append(out, c.found("terminating.noHandler", k.Name, args, Certain, c.Since, shown...))
+	}
+	return append(out, c.found("terminating.grace", k.Name, args, sure, c.Since, shown...))
 }
 
 // hookRuns makes the finding of a preStop hook that takes long. A hook that sleeps has the time

@@ -121,6 +121,12 @@ type Machine struct {
 	Cgroup *Cgroup `json:"cgroup,omitempty"`
 	// Checkpoints are what the kubelet's files of decisions have of the pod; nil: they were not read.
 	Checkpoints *Checkpoints `json:"checkpoints,omitempty"`
+	// Programs are the pod's containers that run, as far as their cgroups were found.
+	Programs []Program `json:"programs,omitempty"`
+	// Listens are the ports at which the pod listens; nil: they were not read, or are the node's.
+	Listens []Listen `json:"listens,omitempty"`
+	// Runtime is the process that serves the kubelet's runtime; nil: not known.
+	Runtime *Process `json:"runtime,omitempty"`
 	// Stuck are the processes of the pod that wait in the kernel and cannot be
 	// killed (state D).
 	Stuck []Process `json:"stuck,omitempty"`

@@ -32,13 +32,13 @@ func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	if err != nil {
 		return missedNear(source, what, err)
 	}
-	l := &machine{of: of, k: k}
+	l := &machine{ctx: ctx, of: of, k: k}
 	l.part.s.Machine = &evidence.Machine{}
 	l.dirs = sync.OnceValue(func() runtimeDirs { return dirsOf(ctx, k) })
-	asked := map[string]func(){"disks": l.disks, "manifests": l.manifests, "CNI": l.cni}
+	asked := map[string]func(){"disks": l.disks, "manifests": l.manifests, "CNI": l.cni, "runtime's process": l.runtimeProcess}
 	if of.Kubelet.UID != "" {
 		asked["mounts"], asked["volume directories"], asked["cgroup"] = l.mounts, l.volumeDirs, l.cgroup
-		asked["checkpoints"] = l.checkpoints
+		asked["checkpoints"], asked["processes"] = l.checkpoints, l.programs
 	}
 	for _, name := range within(ctx, asked) {
 		l.part.missed(evidence.Node, name, context.DeadlineExceeded)
@@ -51,6 +51,7 @@ func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 
 // machine is one look at the machine.
 type machine struct {
+	ctx  context.Context
 	of   *Subject
 	k    *kubelets.Kubelet
 	dirs func() runtimeDirs
