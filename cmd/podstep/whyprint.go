@@ -35,6 +35,13 @@ type whyJSON struct {
 	// Log is there only with --logs.
 	Log    *evidence.ContainerLog `json:"log,omitempty"`
 	Unseen []evidence.Unseen      `json:"unseen"`
+	// Rights are those that would show more.
+	Rights []rightJSON `json:"missingRights,omitempty"`
+}
+
+type rightJSON struct {
+	Right string `json:"right"`
+	Adds  string `json:"adds"`
 }
 
 type findingJSON struct {
@@ -77,6 +84,9 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}
+	}
+	for _, right := range causes.MissingRights(r.Unseen) {
+		out.Rights = append(out.Rights, rightJSON{right.Right, l.In(right.Adds)})
 	}
 	for i := range r.Findings {
 		out.Findings = append(out.Findings, newFindingJSON(&r.Findings[i], r.Taken, l))
@@ -147,11 +157,12 @@ func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
 	}
 }
 
-// writeUnseen prints what could not be seen.
+// writeUnseen prints what could not be seen, and the rights that it takes.
 func writeUnseen(w io.Writer, unseen []evidence.Unseen, l words.Lang) {
 	if len(unseen) == 0 {
 		return
 	}
+	rights := causes.MissingRights(unseen)
 	fmt.Fprintf(w, "\n%s\n", l.In(words.Text("Not seen:", "没有看到：")))
 	for len(unseen) > 0 {
 		first := unseen[0]
@@ -161,6 +172,13 @@ func writeUnseen(w io.Writer, unseen []evidence.Unseen, l words.Lang) {
 		}
 		writeUnseenOf(w, unseen[:n])
 		unseen = unseen[n:]
+	}
+	if len(rights) == 0 {
+		return
+	}
+	fmt.Fprintf(w, "\n%s\n", l.In(words.Text("Rights that would show more:", "有这些权限就能看到更多：")))
+	for _, r := range rights {
+		fmt.Fprintf(w, "  %s: %s\n", words.OneLine(r.Right), l.In(r.Adds))
 	}
 }
 

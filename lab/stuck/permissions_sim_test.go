@@ -18,6 +18,7 @@ import (
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/kubeapi"
 	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes"
 )
 
 // asked are the resources that `why` reads, by group, for a pod that refers to all of them.
@@ -49,12 +50,22 @@ func TestPermissions(t *testing.T) {
 		return len(p.Status.ContainerStatuses) > 0 && p.Status.ContainerStatuses[0].State.Waiting != nil &&
 			strings.HasPrefix(p.Status.ContainerStatuses[0].State.Waiting.Reason, "ErrImagePull")
 	})
+	for _, resources := range asked {
+		for _, of := range resources {
+			if causes.RightAdds(of) == (probes.Text{}) {
+				t.Errorf("there is no text on the right to read %s", of)
+			}
+		}
+	}
 	for _, without := range []string{"pods", "events", "nodes", "leases", "secrets", "serviceaccounts", "poddisruptionbudgets"} {
 		t.Run(without, func(t *testing.T) {
 			t.Parallel()
 			s := gather.From{API: e.as(t, without)}.Pod(t.Context(), e.watched)
 			if !slices.ContainsFunc(s.Unseen, func(u evidence.Unseen) bool { return u.Why == evidence.Forbidden }) {
 				t.Errorf("it is not said that %s may not be read: %+v", without, s.Unseen)
+			}
+			if rights := causes.MissingRights(s.Unseen); !slices.ContainsFunc(rights, func(r causes.Right) bool { return strings.Contains(r.Right, " "+without) }) {
+				t.Errorf("it is not said what the right to read %s would add: %+v of %+v", without, rights, s.Unseen)
 			}
 			r := causes.Explain(s)
 			switch {

@@ -99,8 +99,12 @@ func (s *State) causes(v *view) (out []cause) {
 	}
 	out = append(out, s.differing(r)...)
 	out = append(out, s.afterRestart(r.Restart)...)
-	for _, u := range causes.Missed(r.Unseen, r.Open()) {
+	missed := causes.Missed(r.Unseen, r.Open())
+	for _, u := range missed {
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordNotSeen), Text: words.OneLine(u.String())}})
+	}
+	for _, right := range causes.MissingRights(missed) {
+		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordRight), Text: words.OneLine(right.Right) + ": " + s.lang.In(right.Adds)}})
 	}
 	return out
 }
@@ -131,7 +135,10 @@ func (s *State) afterRestart(r *columns.Restart) (out []cause) {
 	return out
 }
 
-var wordNotSeen = words.Text("not seen", "没看到")
+var (
+	wordNotSeen = words.Text("not seen", "没看到")
+	wordRight   = words.Text("right", "权限")
+)
 
 // finding returns the items of a finding.
 func (s *State) finding(f *causes.Finding, r *causes.Report) []cause {
