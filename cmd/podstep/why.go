@@ -294,6 +294,7 @@ func (o *oneAnswer) print(w io.Writer, f *whyFlags) error {
 			writeDiffering(w, o.Columns, l)
 		}
 		writeRestart(w, o.Restart, l)
+		writeEdits(w, o.Report, l)
 		writeUnseen(w, causes.Missed(o.Unseen, o.Open() || o.columns), l)
 		writeLog(w, o.log, l)
 	})

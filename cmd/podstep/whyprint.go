@@ -32,6 +32,8 @@ type whyJSON struct {
 	Columns     []rowJSON `json:"columns,omitempty"`
 	// Restart is there if the kubelet was started within the last hour, and something has changed for the pod since.
 	Restart *restartJSON `json:"restart,omitempty"`
+	// Edits are what somebody changed before, the newest first.
+	Edits []causes.Edit `json:"edits,omitempty"`
 	// Log is there only with --logs.
 	Log    *evidence.ContainerLog `json:"log,omitempty"`
 	Unseen []evidence.Unseen      `json:"unseen"`
@@ -80,7 +82,7 @@ func newWhyJSON(r *causes.Report, l words.Lang) whyJSON {
 	out := whyJSON{
 		Pod: r.Pod, State: r.Word(), Phase: string(r.Phase), Since: r.Since, Summary: r.Summary(l),
 		Findings: []findingJSON{}, Victims: r.Victims, Stack: r.Stack, Unseen: r.Unseen,
-		Differences: newRowsJSON(r.Columns.Differing(), l), Restart: newRestartJSON(r.Restart, l),
+		Differences: newRowsJSON(r.Columns.Differing(), l), Restart: newRestartJSON(r.Restart, l), Edits: r.Edits,
 	}
 	if out.Unseen == nil {
 		out.Unseen = []evidence.Unseen{}
@@ -154,6 +156,16 @@ func writeFindings(w io.Writer, r *causes.Report, l words.Lang) {
 	if r.Stack != nil {
 		fmt.Fprintln(w)
 		writeStack(w, r.Stack, r.Taken, l)
+	}
+}
+
+// writeEdits prints what somebody changed before.
+func writeEdits(w io.Writer, r *causes.Report, l words.Lang) {
+	if len(r.Edits) > 0 {
+		fmt.Fprintf(w, "\n%s\n", l.In(causes.EditsHeading))
+	}
+	for i := range r.Edits {
+		fmt.Fprintf(w, "  %s  %s\n", words.OneLine(r.Edits[i].Object), r.Edits[i].In(l, r.Taken))
 	}
 }
 

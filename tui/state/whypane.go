@@ -99,6 +99,7 @@ func (s *State) causes(v *view) (out []cause) {
 	}
 	out = append(out, s.differing(r)...)
 	out = append(out, s.afterRestart(r.Restart)...)
+	out = append(out, s.edits(r)...)
 	missed := causes.Missed(r.Unseen, r.Open())
 	for _, u := range missed {
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseNote, Label: s.lang.In(wordNotSeen), Text: words.OneLine(u.String())}})
@@ -131,6 +132,18 @@ func (s *State) afterRestart(r *columns.Restart) (out []cause) {
 	for i := range r.Changes {
 		c := &r.Changes[i]
 		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseField, Label: c.Name(s.lang), Text: r.In(c, s.lang)}})
+	}
+	return out
+}
+
+// edits returns the items of what somebody changed before.
+func (s *State) edits(r *causes.Report) (out []cause) {
+	for i := range r.Edits {
+		e := &r.Edits[i]
+		if i == 0 {
+			out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseTitle, Text: s.lang.In(causes.EditsHeading)}})
+		}
+		out = append(out, cause{CauseItem: screen.CauseItem{Kind: screen.CauseText, Text: words.OneLine(e.Object) + " " + e.In(s.lang, r.Taken)}})
 	}
 	return out
 }

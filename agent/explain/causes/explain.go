@@ -47,6 +47,7 @@ func Explain(s *evidence.Snapshot) *Report {
 	c.offerRetry(r)
 	r.nameCulprits()
 	r.compareReadings(s)
+	r.addEdits(c)
 	return r
 }
 

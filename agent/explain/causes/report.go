@@ -32,6 +32,8 @@ type Report struct {
 	Columns *columns.Table
 	// Restart is what has changed for the pod since its kubelet was started; nil: nothing, or that was long ago.
 	Restart *columns.Restart
+	// Edits are what somebody changed before, the newest first.
+	Edits []Edit
 	// Stack is the last stack that a breakpoint kept of the pod; nil: none did.
 	Stack  *evidence.Stack
 	Unseen []evidence.Unseen

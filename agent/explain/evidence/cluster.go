@@ -141,8 +141,10 @@ type Owner struct {
 	Generation int64     `json:"generation,omitempty"`
 	Observed   int64     `json:"observed,omitempty"`
 	Created    time.Time `json:"created,omitzero"`
-	// Changed is when somebody changed it last, apart from its status; zero: not known.
+	// Changed is when somebody changed it last, apart from its status; zero: not known. ChangedBy is the field manager, by which that
+	// program named itself.
 	Changed   time.Time `json:"changed,omitzero"`
+	ChangedBy string    `json:"changedBy,omitempty"`
 	Paused    bool      `json:"paused,omitempty"`
 	Suspended bool      `json:"suspended,omitempty"`
 	Deleting  bool      `json:"deleting,omitempty"`

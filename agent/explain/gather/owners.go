@@ -94,6 +94,7 @@ type ownerHead struct {
 		DeletionTimestamp *metav1.Time
 		OwnerReferences   []metav1.OwnerReference
 		ManagedFields     []struct {
+			Manager     string
 			Time        *metav1.Time
 			Subresource string
 		}
@@ -199,7 +200,7 @@ func (h *ownerHead) into(o evidence.Owner) evidence.Owner {
 	o.Generation, o.Observed, o.Created = h.Metadata.Generation, h.Status.ObservedGeneration, h.Metadata.CreationTimestamp.Time
 	for _, f := range h.Metadata.ManagedFields {
 		if f.Subresource == "" && f.Time != nil && f.Time.After(o.Changed) {
-			o.Changed = f.Time.Time
+			o.Changed, o.ChangedBy = f.Time.Time, message(f.Manager)
 		}
 	}
 	set(&o.Ready, h.Status.ReadyReplicas, h.Status.NumberReady, h.Status.Ready)

@@ -33,7 +33,7 @@ func shown(reason, text string) string {
 // trimmed returns the part of a pod that is shown, and that rules ask for.
 func trimmed(p *corev1.Pod) *corev1.Pod {
 	out := shownPart(p)
-	out.ManagedFields, out.Annotations = resizes(p.ManagedFields), nil
+	out.ManagedFields, out.Annotations = edits(p.ManagedFields), nil
 	for _, k := range keptAnnotations {
 		if v, ok := p.Annotations[k]; ok {
 			if out.Annotations == nil {
@@ -52,10 +52,10 @@ func trimmed(p *corev1.Pod) *corev1.Pod {
 	return out
 }
 
-// resizes returns the entries that say when somebody resized the pod, without what was changed.
-func resizes(all []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry) {
+// edits returns the entries that say who changed the object, and when, without what was changed. Reports of its status are left out.
+func edits(all []metav1.ManagedFieldsEntry) (out []metav1.ManagedFieldsEntry) {
 	for i := range all {
-		if f := &all[i]; f.Subresource == "resize" {
+		if f := &all[i]; f.Subresource != "status" {
 			out = append(out, metav1.ManagedFieldsEntry{Manager: message(f.Manager), Operation: f.Operation, APIVersion: f.APIVersion, Time: f.Time, Subresource: f.Subresource})
 		}
 	}
@@ -89,6 +89,6 @@ func trimState(out, from *corev1.ContainerState) {
 // trimmedNode returns the part of a node that rules ask for.
 func trimmedNode(n *corev1.Node) *corev1.Node {
 	out := n.DeepCopy()
-	out.ManagedFields, out.Annotations, out.Status.Images = nil, nil, nil
+	out.ManagedFields, out.Annotations, out.Status.Images = edits(n.ManagedFields), nil, nil
 	return out
 }
