@@ -22,7 +22,7 @@ import (
 )
 
 // TestNodeColumns: on a real node all places have the same of a pod that runs well, and one of them is the kubelet's own status.
-// While the kubelet stands still, only the runtime knows that a container has ended.
+// While the kubelet stands still, only the runtime knows that a container has ended. While the API server does, the other places answer.
 func TestNodeColumns(t *testing.T) {
 	e := newEnv(t, labtest.Start(t, "--kubelet", withPodsAPI(t)), "columns")
 	e.untilFile(func(_ *corev1.Pod, c *corev1.Container) {
@@ -63,6 +63,12 @@ func TestNodeColumns(t *testing.T) {
 		t.Fatal(err)
 	}
 	labtest.Eventually(t, "all columns agree again", func() bool { return len(look().Differing()) == 0 })
+
+	standsStill(e, e.State.Pids["kube-apiserver"])
+	labtest.Eventually(t, "the node has it without the API server", func() bool {
+		places := comparedPlaces(look())
+		return slices.Equal(places["sandbox"], []columns.Place{columns.Kubelet, columns.Runtime, columns.Disk}) && slices.Contains(places[name+" cpu"], columns.Disk)
+	})
 }
 
 // untilFile makes a pod whose container ends with 9 when writeFile writes its file.

@@ -14,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent/explain/causes"
+	"github.com/podstep/podstep/agent/explain/columns"
 	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/agent/explain/gather"
 	"github.com/podstep/podstep/agent/explain/recording"
@@ -88,8 +89,8 @@ func (w *wellness) askFor(d time.Duration, untilGone bool) {
 func (w *wellness) ask(p *corev1.Pod, way Way, from gather.From) {
 	s := from.Pod(w.e.T.Context(), evidence.Name{Namespace: p.Namespace, Name: p.Name})
 	r := causes.Explain(s)
-	for _, row := range r.Columns.Differing() {
-		w.e.T.Errorf("%s of %s differs, asked by way of %s: %+v", row.What.En, p.Name, way, row.Cells)
+	if len(r.Columns.Differing()) > 0 {
+		w.untilSame(p, from)
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -100,6 +101,14 @@ func (w *wellness) ask(p *corev1.Pod, way Way, from gather.From) {
 		name := strings.ReplaceAll(firstOf(r), ".", "-") + "-" + p.Labels["kind"]
 		keep(w.e.T, recording.File{Cause: recording.Healthy, Proof: "lab", Name: name}, recording.Sight{Way: way, Snapshot: s})
 	}
+}
+
+// untilSame waits until all places have the same of a pod. On a busy machine news takes its time; what differs for good is a fault.
+func (w *wellness) untilSame(p *corev1.Pod, from gather.From) {
+	labtest.Eventually(w.e.T, "all places have the same of "+p.Name, func() bool {
+		s := from.Pod(w.e.T.Context(), evidence.Name{Namespace: p.Namespace, Name: p.Name, UID: string(p.UID)})
+		return len(columns.Of(s).Differing()) == 0
+	})
 }
 
 // roll replaces the pods of all Deployments, StatefulSets and DaemonSets.

@@ -17,7 +17,6 @@ var differing = map[string][]string{
 	"ready.behindVolumes/lab-woven.json":         {"app cpu"},
 	"ready.resizeDeferred/lab-api+woven.json":    {"app memory"},
 	"ready.endUnseen/node-near.json":             {"app state"},
-	"ready.statusLate/node-near-pods-api.json":   {"ready", "app state", "app restarts"},
 	"ready.resizeWithoutEffect/made-api.yaml":    {"app cpu"},
 	"ready.statusLate/made-woven-resize.yaml":    {"app cpu"},
 	"source.notDelivered/made-near.yaml":         {"the pod"},

@@ -147,9 +147,9 @@ func (r *Row) valueNames() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// soon is how long two places may differ because news is on its way: the places are not asked at the same moment, and the kubelet
-// sends a status after it has looked at the runtime, once a second.
-const soon = 3 * time.Second
+// soon is how long two places may differ because news is on its way: the places are not asked at the same moment, the kubelet looks
+// at the runtime once a second, and one goroutine of it sends the statuses of all pods. On a busy node that takes seconds.
+const soon = 10 * time.Second
 
 func latest(a, b time.Time) time.Time {
 	if a.After(b) {

@@ -7,10 +7,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
 
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
@@ -32,6 +34,11 @@ func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	if err != nil {
 		return missedNear(source, what, err)
 	}
+	if of.Kubelet.UID == "" {
+		own := *of
+		own.Kubelet.UID = uidInRuntime(ctx, k, of)
+		of = &own
+	}
 	l := &machine{ctx: ctx, of: of, k: k}
 	l.part.s.Machine = &evidence.Machine{}
 	l.dirs = sync.OnceValue(func() runtimeDirs { return dirsOf(ctx, k) })
@@ -48,6 +55,34 @@ func (m *Machine) Look(ctx context.Context, of *Subject) func(*evidence.Snapshot
 	}
 	return l.part.give()
 }
+
+// uidInRuntime returns the UID of a pod of which only the name is known, because the API server does not answer: the newest sandbox of
+// that name has it. It is empty if there is none.
+func uidInRuntime(ctx context.Context, k *kubelets.Kubelet, of *Subject) (uid string) {
+	conn, err := dialRuntime(ctx, k)
+	if err != nil {
+		return ""
+	}
+	defer conn.Close()
+	c := &cri{of: of}
+	l, err := runtimeapi.NewRuntimeServiceClient(conn).ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{Filter: &runtimeapi.PodSandboxFilter{LabelSelector: c.labels()}})
+	if err != nil {
+		return ""
+	}
+	newest := int64(-1)
+	for _, b := range l.GetItems() {
+		if b.GetCreatedAt() > newest {
+			newest, uid = b.GetCreatedAt(), b.GetLabels()[labelUID]
+		}
+	}
+	if !plainUID.MatchString(uid) {
+		return "" // it becomes part of a path
+	}
+	return uid
+}
+
+// plainUID matches a UID as the API server and the kubelet make them.
+var plainUID = regexp.MustCompile(`^[0-9a-f-]{32,36}$`)
 
 // machine is one look at the machine.
 type machine struct {
