@@ -49,7 +49,11 @@ func (c *checkpoint) parseCheckpoint(text []byte, uid string, to *evidence.Check
 	return nil
 }
 
+// parseAllocated leaves what a newer file has: an update of the kubelet to v1.33 may leave the old one there.
 func parseAllocated(part []byte, uid string, to *evidence.Checkpoints) (err error) {
+	if to.Allocated != nil {
+		return nil
+	}
 	to.Allocated, err = resourcesOf(part, uid)
 	return err
 }

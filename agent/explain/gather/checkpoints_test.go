@@ -62,6 +62,21 @@ func TestParseCheckpoints(t *testing.T) {
 	}
 }
 
+// TestStaleCheckpoint: an old file that an update of the kubelet left behind does not hide what the new one has.
+func TestStaleCheckpoint(t *testing.T) {
+	var got evidence.Checkpoints
+	for _, c := range []struct{ file, text string }{
+		{"allocated_pods_state", someCheckpoints[0].text}, {"pod_status_manager_state", `{"data":"{\"allocationEntries\":{}}"}`},
+	} {
+		if err := checkpointNamed(t, c.file).parseCheckpoint([]byte(c.text), "u1", &got); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(got.Allocated) != 1 {
+		t.Errorf("%+v", got)
+	}
+}
+
 func checkpointNamed(t testing.TB, file string) *checkpoint {
 	t.Helper()
 	for i := range checkpoints {

@@ -11,13 +11,14 @@ import (
 	"strconv"
 	"strings"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/explain/evidence"
 )
 
-// cpuMounts are the places of the cgroup hierarchies that limit CPUs.
-var cpuMounts = []string{"/sys/fs/cgroup", "/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}
+// cpuMounts are the places of the older cgroup hierarchies that limit CPUs. The unified one is in cgroupMounts.
+var cpuMounts = []string{"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"}
 
 // programs looks at the processes of the pod's containers, and at what they listen on.
 func (m *machine) programs() {
@@ -101,36 +102,30 @@ func innerPID(status []byte) int {
 // isDeaf reports whether the kernel drops a signal to a process: it is number 1 of a PID namespace, and has no handler for the signal,
 // or it ignores the signal. Signals are numbered from 1.
 func isDeaf(status []byte, signal int) bool {
-	mask := func(name string) uint64 {
-		n, err := strconv.ParseUint(statusField(status, name), 16, 64)
-		if err != nil {
-			return ^uint64(0) // what is not known is taken for handled
-		}
-		return n
+	has := func(mask string) (is, known bool) {
+		n, err := strconv.ParseUint(statusField(status, mask), 16, 64)
+		return n&(1<<(signal-1)) != 0, err == nil
 	}
-	bit := uint64(1) << (signal - 1)
-	if ignored := statusField(status, "SigIgn"); ignored != "" && mask("SigIgn")&bit != 0 {
+	if ignored, known := has("SigIgn"); known && ignored {
 		return true
 	}
-	return innerPID(status) == 1 && mask("SigCgt")&bit == 0
+	handled, known := has("SigCgt")
+	return innerPID(status) == 1 && known && !handled
 }
 
 // sigTerm is the signal with which a container is asked to end, unless its spec names another one.
-const sigTerm = 15
+const sigTerm = int(unix.SIGTERM)
 
 // stopSignal returns the number of the signal that asks a container to end.
 func stopSignal(pod *corev1.Pod, name string) int {
 	for i := range pod.Spec.Containers {
 		c := &pod.Spec.Containers[i]
 		if c.Name == name && c.Lifecycle != nil && c.Lifecycle.StopSignal != nil {
-			return cmp.Or(signals[string(*c.Lifecycle.StopSignal)], sigTerm)
+			return cmp.Or(int(unix.SignalNum(string(*c.Lifecycle.StopSignal))), sigTerm)
 		}
 	}
 	return sigTerm
 }
-
-// signals are those by which programs are usually asked to end.
-var signals = map[string]int{"SIGHUP": 1, "SIGINT": 2, "SIGQUIT": 3, "SIGUSR1": 10, "SIGUSR2": 12, "SIGTERM": sigTerm, "SIGWINCH": 28}
 
 // statusField returns a field of a process's status; empty: it has none.
 func statusField(status []byte, name string) string {

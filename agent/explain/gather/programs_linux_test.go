@@ -49,6 +49,7 @@ func TestIsDeaf(t *testing.T) {
 		{"NSpid:\t70\t8\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n", false},
 		{"NSpid:\t1\nSigIgn:\t0000000000000000\nSigCgt:\t0000000000000000\n", false},
 		{"NSpid:\t70\t1\nSigCgt:\tnonsense\n", false},
+		{"NSpid:\t70\t8\nSigIgn:\tnonsense\n", false},
 		{"", false},
 	} {
 		if got := isDeaf([]byte(c.status), sigTerm); got != c.want {
