@@ -165,12 +165,7 @@ func startTime(p *corev1.Pod) time.Time {
 
 // condition returns one of a pod's conditions, or nil.
 func condition(p *corev1.Pod, t corev1.PodConditionType) *corev1.PodCondition {
-	for i := range p.Status.Conditions {
-		if c := &p.Status.Conditions[i]; c.Type == t {
-			return c
-		}
-	}
-	return nil
+	return evidence.ConditionIn(&p.Status, t)
 }
 
 func conditionIs(p *corev1.Pod, t corev1.PodConditionType, s corev1.ConditionStatus) bool {

@@ -6,6 +6,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/probes/words"
 )
 
@@ -23,7 +24,7 @@ func resizeWithoutEffect(c *Case) []Finding {
 			return nil
 		}
 	}
-	at := resizedAt(c.Pod)
+	at := evidence.ResizedAt(c.Pod)
 	if at.IsZero() || c.Now.Sub(at) < openResize {
 		return nil
 	}
@@ -43,18 +44,6 @@ func resizeWithoutEffect(c *Case) []Finding {
 			c.status(words.Same("containers["+name+"].allocatedResources.cpu"), words.Same(want.String()), at)))
 	}
 	return out
-}
-
-// resizedAt returns when somebody last resized the pod, as its managed fields have it; zero: nobody has, or they do not
-// say.
-func resizedAt(p *corev1.Pod) (last time.Time) {
-	for i := range p.ManagedFields {
-		f := &p.ManagedFields[i]
-		if f.Subresource == "resize" && f.Time != nil && f.Time.After(last) {
-			last = f.Time.Time
-		}
-	}
-	return last
 }
 
 func statusNamed(list []corev1.ContainerStatus, name string) *corev1.ContainerStatus {

@@ -17,11 +17,8 @@ const noticed = 10 * time.Second
 
 // endsUnseen finds containers that the runtime lists as ended, and that still run by their status.
 func endsUnseen(c *Case) (out []Finding) {
-	if c.Runtime == nil {
-		return nil
-	}
 	for _, k := range c.containers() {
-		r := newestOf(c.Runtime, k.Name)
+		r := c.Runtime.Newest(k.Name)
 		if k.State.Running == nil || r == nil || r.State != "exited" || !strings.HasSuffix(k.ContainerID, r.ID) || r.Finished.IsZero() || c.Now.Sub(r.Finished) < noticed {
 			continue
 		}
@@ -32,16 +29,6 @@ func endsUnseen(c *Case) (out []Finding) {
 			c.status(words.With(words.Text("container %s", "容器 %s"), k.Name), words.Same("running"), c.Now)))
 	}
 	return out
-}
-
-// newestOf returns the runtime's newest container of a name; nil: it has none.
-func newestOf(r *evidence.Runtime, name string) *evidence.Container {
-	for i := range r.Containers {
-		if r.Containers[i].Name == name {
-			return &r.Containers[i]
-		}
-	}
-	return nil
 }
 
 // statusBehind finds out whether the kubelet's own status of the pod, from its pods API, is further than that at the API server.

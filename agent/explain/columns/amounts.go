@@ -22,7 +22,7 @@ func (l *layout) amounts(name string) {
 		for _, p := range []Place{API, Kubelet} {
 			if c := specIn(l.object(p), name); c != nil {
 				cells[p] = amountCell(&c.Resources, of)
-				cells[p].Since = resizedAt(l.object(p))
+				cells[p].Since = evidence.ResizedAt(l.object(p))
 			}
 		}
 		if st := statusIn(l.status(API), name); st != nil && st.Resources != nil && cells[API].Compared() {
@@ -31,7 +31,7 @@ func (l *layout) amounts(name string) {
 		if l.Seen[Disk] {
 			cells[Disk] = diskAmounts(l.s.Machine.Checkpoints, name, of)
 		}
-		if c := l.newest(name); c != nil && c.State == "running" && c.Limits != nil && !l.sharesPod() {
+		if c := l.s.Runtime.Newest(name); c != nil && c.State == "running" && c.Limits != nil && !l.sharesPod() {
 			cells[Runtime] = runtimeAmount(c, of, l.alone(name))
 		}
 		if !cells[API].Compared() && !cells[Kubelet].Compared() && !cells[Disk].Compared() {
@@ -144,16 +144,6 @@ func runtimeAmount(c *evidence.Container, of corev1.ResourceName, alone bool) Ce
 	}
 	out.Text = words.Same(request + " / " + shownAmount(*resource.NewMilliQuantity(limit, resource.DecimalSI)))
 	return out
-}
-
-// resizedAt returns when somebody resized a pod last; zero: nobody did.
-func resizedAt(p *corev1.Pod) (at time.Time) {
-	for i := range p.ManagedFields {
-		if f := &p.ManagedFields[i]; f.Subresource == "resize" && f.Time != nil && f.Time.After(at) {
-			at = f.Time.Time
-		}
-	}
-	return at
 }
 
 // devices adds how many devices of plugins a container wants, and which ones the kubelet has given it.

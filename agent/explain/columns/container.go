@@ -40,7 +40,7 @@ func (l *layout) state(name string) {
 		}
 	}
 	if l.s.Runtime != nil {
-		cells[Runtime] = stateOf(l.newest(name), cells[API].values["state"])
+		cells[Runtime] = stateOf(l.s.Runtime.Newest(name), cells[API].values["state"])
 	}
 	l.statusRow(name, words.Text("state", "状态"), cells)
 }
@@ -51,7 +51,7 @@ func stateCell(st *corev1.ContainerStatus) Cell {
 	case is.Running != nil:
 		return cellOf(words.Text("running", "运行中"), is.Running.StartedAt.Time, "state", isUp)
 	case is.Terminated != nil:
-		return endedCell(is.Terminated)
+		return endedCell(is.Terminated.ExitCode, is.Terminated.Reason, is.Terminated.FinishedAt.Time)
 	case is.Waiting != nil:
 		text := words.With(words.Text("waiting (%s)", "等待（%s）"), words.OneLine(is.Waiting.Reason))
 		if last := st.LastTerminationState.Terminated; last != nil {
@@ -62,9 +62,9 @@ func stateCell(st *corev1.ContainerStatus) Cell {
 	return Cell{}
 }
 
-func endedCell(t *corev1.ContainerStateTerminated) Cell {
-	out := cellOf(endedText(t.ExitCode, t.Reason), t.FinishedAt.Time, "state", isEnded)
-	out.values["code"] = strconv.Itoa(int(t.ExitCode))
+func endedCell(code int32, reason string, at time.Time) Cell {
+	out := cellOf(endedText(code, reason), at, "state", isEnded)
+	out.values["code"] = strconv.Itoa(int(code))
 	return out
 }
 
@@ -86,9 +86,7 @@ func stateOf(c *evidence.Container, shown string) Cell {
 	case c.State == "running":
 		return cellOf(words.Text("running", "运行中"), c.Started, "state", isUp)
 	case c.State == "exited":
-		out := cellOf(endedText(c.ExitCode, c.Reason), c.Finished, "state", isEnded)
-		out.values["code"] = strconv.Itoa(int(c.ExitCode))
-		return out
+		return endedCell(c.ExitCode, c.Reason, c.Finished)
 	case c.State == "created" && shown == isUp:
 		return cellOf(words.Text("created", "已创建"), c.Created, "state", isNone)
 	}
@@ -104,7 +102,7 @@ func (l *layout) restarts(name string) {
 			cells[p] = cellOf(words.Same(n), stateCell(st).Since, "restarts", n)
 		}
 	}
-	if c := l.newest(name); c != nil {
+	if c := l.s.Runtime.Newest(name); c != nil {
 		n := strconv.Itoa(int(c.Attempt))
 		cells[Runtime] = cellOf(words.Same(n), c.Created, "restarts", n)
 	}
@@ -119,7 +117,7 @@ func (l *layout) image(name string) {
 			cells[p] = cellOf(words.Same(c.Image), time.Time{}, "image", wholeImage(c.Image))
 		}
 	}
-	if c := l.newest(name); c != nil && c.Image != "" {
+	if c := l.s.Runtime.Newest(name); c != nil && c.Image != "" {
 		cells[Runtime] = cellOf(words.Same(c.Image), time.Time{}, "image", wholeImage(c.Image))
 	}
 	l.row(name, words.Text("image", "镜像"), cells)
@@ -148,7 +146,7 @@ func (l *layout) cpus(name string) {
 	}
 	cpus := l.s.Machine.Checkpoints.CPUs[name]
 	cells[Disk] = cellOf(words.Same(cpus), time.Time{}, "cpus", cpus)
-	if c := l.newest(name); c != nil && c.State == "running" && c.Limits != nil && c.Limits.CPUs != "" {
+	if c := l.s.Runtime.Newest(name); c != nil && c.State == "running" && c.Limits != nil && c.Limits.CPUs != "" {
 		cells[Runtime] = cellOf(words.Same(c.Limits.CPUs), c.Started, "cpus", c.Limits.CPUs)
 	}
 	l.row(name, words.Text("CPUs", "独占 CPU"), cells)

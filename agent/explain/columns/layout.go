@@ -114,30 +114,6 @@ func statusIn(st *corev1.PodStatus, name string) *corev1.ContainerStatus {
 	return nil
 }
 
-// conditionIn returns a condition; nil: there is none.
-func conditionIn(st *corev1.PodStatus, kind corev1.PodConditionType) *corev1.PodCondition {
-	if st == nil {
-		return nil
-	}
-	if i := slices.IndexFunc(st.Conditions, func(c corev1.PodCondition) bool { return c.Type == kind }); i >= 0 {
-		return &st.Conditions[i]
-	}
-	return nil
-}
-
-// newest returns the runtime's newest container of a name; nil: it has none.
-func (l *layout) newest(name string) *evidence.Container {
-	if l.s.Runtime == nil {
-		return nil
-	}
-	for i := range l.s.Runtime.Containers {
-		if c := &l.s.Runtime.Containers[i]; c.Name == name {
-			return c
-		}
-	}
-	return nil
-}
-
 // cellOf returns a cell with a text and one value to compare.
 func cellOf(text probes.Text, since time.Time, name, value string) Cell {
 	return Cell{Text: text, Since: since, values: map[string]string{name: value}}

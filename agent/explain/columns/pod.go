@@ -9,6 +9,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 
+	"github.com/podstep/podstep/agent/explain/evidence"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
@@ -64,7 +65,7 @@ func (l *layout) cameTo(p Place) time.Time {
 	case pod == nil:
 		return time.Time{}
 	case p == API:
-		if c := conditionIn(&pod.Status, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
+		if c := evidence.ConditionIn(&pod.Status, corev1.PodScheduled); c != nil && c.Status == corev1.ConditionTrue {
 			return c.LastTransitionTime.Time
 		}
 		return pod.CreationTimestamp.Time
@@ -86,7 +87,7 @@ func (l *layout) generation() {
 		if st := l.status(p); st != nil && st.ObservedGeneration != 0 && st.ObservedGeneration != pod.Generation {
 			text = words.With(words.Text("generation %d, status of %d", "第 %d 代，状态属于第 %d 代"), int(pod.Generation), int(st.ObservedGeneration))
 		}
-		cells[p] = cellOf(text, resizedAt(pod), "generation", strconv.FormatInt(pod.Generation, 10))
+		cells[p] = cellOf(text, evidence.ResizedAt(pod), "generation", strconv.FormatInt(pod.Generation, 10))
 	}
 	l.row("", words.Text("spec", "规格"), cells)
 }
@@ -152,7 +153,7 @@ func changedAt(st *corev1.PodStatus) (at time.Time) {
 func (l *layout) ready() {
 	var cells [places]Cell
 	for _, p := range []Place{API, Kubelet} {
-		if c := conditionIn(l.status(p), corev1.PodReady); c != nil {
+		if c := evidence.ConditionIn(l.status(p), corev1.PodReady); c != nil {
 			cells[p] = conditionCell(c, "ready")
 		}
 	}
@@ -171,7 +172,7 @@ func conditionCell(c *corev1.PodCondition, name string) Cell {
 func (l *layout) sandbox() {
 	var cells [places]Cell
 	for _, p := range []Place{API, Kubelet} {
-		if c := conditionIn(l.status(p), corev1.PodReadyToStartContainers); c != nil {
+		if c := evidence.ConditionIn(l.status(p), corev1.PodReadyToStartContainers); c != nil {
 			cells[p] = conditionCell(c, "sandbox")
 		}
 	}
