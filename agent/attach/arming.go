@@ -22,42 +22,19 @@ type arming struct {
 // none of notWithin below it.
 type rule struct{ within, notWithin []string }
 
-// A pod has a goroutine of the kind worker to itself. The worker starts one of the kind killer for each container
-// that it kills, and waits for them.
-const worker, killer = "worker", "kill"
-
 // rules returns on which goroutines calls may be held, by step. functions returns the symbol of a step's function,
 // and then those of the literals in it.
 func rules(c *probes.Catalogue, functions func(step string) []string) map[string]rule {
-	begins := begins(c, functions)
-	out := map[string]rule{}
+	within, out := uprobe.NewWithin(c, functions), map[string]rule{}
 	for i := range c.Steps {
 		s := &c.Steps[i]
-		r := rule{within: begins[s.Goroutine]}
-		if s.Hold.Enter == probes.HoldWorker || s.Hold.Exit == probes.HoldWorker || s.Goroutine == killer {
-			r.within = slices.Concat(begins[worker], begins[killer]) // others come there too
-		}
+		r := rule{within: within.At(s)}
 		for _, name := range s.Hold.NotWithin {
 			r.notWithin = append(r.notWithin, c.Step(name).Symbol)
 		}
 		out[s.Name] = r
 	}
 	return out
-}
-
-// begins returns the functions with which goroutines begin, by the kind of goroutine.
-func begins(c *probes.Catalogue, functions func(step string) []string) map[string][]string {
-	begins := map[string][]string{}
-	for i := range c.Steps {
-		s := &c.Steps[i]
-		switch all := functions(s.Name); {
-		case s.Root || s.Starts:
-			begins[s.Goroutine] = append(begins[s.Goroutine], all...)
-		case s.Awaits && len(all) > 0: // it waits for goroutines that begin with its literals
-			begins[killer] = append(begins[killer], all[1:]...)
-		}
-	}
-	return begins
 }
 
 // changed is called when something is armed, and when nothing is any more.

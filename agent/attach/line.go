@@ -49,8 +49,7 @@ func lookedAt(c *probes.Catalogue) map[string]bool {
 // workers returns the functions with which the goroutines of pods' workers begin, and the goroutines that workers
 // wait for.
 func (p *debugged) workers() []string {
-	all := begins(p.catalogue, p.probe.Functions)
-	return slices.Concat(all[worker], all[killer])
+	return uprobe.NewWithin(p.catalogue, p.probe.Functions).Workers()
 }
 
 // findPlace looks for a place in the kubelet's code.

@@ -26,8 +26,8 @@ func (m *Machine) NoHold() (why probes.Reason) {
 	return why
 }
 
-// decide fills in whether a pod can be held at a step.
-func (h *Holds) decide(s *probes.Step, can *probes.Ability) {
+// decide fills in whether a pod can be held at a step. known: its goroutine shows whether it may be held.
+func (h *Holds) decide(s *probes.Step, known bool, can *probes.Ability) {
 	if why, ok := h.Except[s.Stage]; ok {
 		can.NoHold = why
 		return
@@ -44,6 +44,10 @@ func (h *Holds) decide(s *probes.Step, can *probes.Ability) {
 		return r == probes.HoldYes || r == probes.HoldWorker || r == probes.HoldOwn
 	}
 	can.HoldEnter, can.HoldExit = may(s.Hold.Enter), may(s.Hold.Exit)
+	if (can.HoldEnter || can.HoldExit) && !known {
+		can.HoldEnter, can.HoldExit = false, false
+		can.NoHold = reasons.NoBeginning.Reason()
+	}
 }
 
 // NoAbilities are the abilities of a probe that could not look into the kubelet. err is why.

@@ -17,16 +17,18 @@ func TestHolds(t *testing.T) {
 	for _, x := range []struct {
 		name  string
 		holds Holds
+		known bool
 		want  probes.Reason
 	}{
-		{"allowed", Holds{Allowed: true}, probes.Reason{}},
-		{"not allowed", Holds{}, reasons.NotAllowed.Reason()},
-		{"a machine that cannot", Holds{Allowed: true, Cannot: reasons.OwnPIDs.Reason()}, reasons.OwnPIDs.Reason()},
-		{"a machine that cannot, whoever allows it", Holds{Cannot: (&Machine{OwnPIDs: true}).NoHold()}, reasons.OwnPIDs.Reason()},
-		{"another probe's", Holds{Allowed: true, Except: map[string]probes.Reason{step.Stage: reasons.HeldByCRI.Reason()}}, reasons.HeldByCRI.Reason()},
+		{"allowed", Holds{Allowed: true}, true, probes.Reason{}},
+		{"not allowed", Holds{}, true, reasons.NotAllowed.Reason()},
+		{"a machine that cannot", Holds{Allowed: true, Cannot: reasons.OwnPIDs.Reason()}, true, reasons.OwnPIDs.Reason()},
+		{"a machine that cannot, whoever allows it", Holds{Cannot: (&Machine{OwnPIDs: true}).NoHold()}, true, reasons.OwnPIDs.Reason()},
+		{"another probe's", Holds{Allowed: true, Except: map[string]probes.Reason{step.Stage: reasons.HeldByCRI.Reason()}}, true, reasons.HeldByCRI.Reason()},
+		{"of no known goroutine", Holds{Allowed: true}, false, reasons.NoBeginning.Reason()},
 	} {
 		var can probes.Ability
-		x.holds.decide(step, &can)
+		x.holds.decide(step, x.known, &can)
 		if can.NoHold.Code != x.want.Code || can.HoldEnter != x.want.IsZero() {
 			t.Errorf("%s: it can be held: %v, or not because of %q", x.name, can.HoldEnter, can.NoHold.Code)
 		}

@@ -42,14 +42,15 @@ func (p *Probe) Points() (out []Point) {
 	return out
 }
 
-// Functions returns the symbols of a step's functions, and of the function literals in them.
+// Functions returns the symbols of a step's functions, and of the function literals in them. Of steps that are not seen it knows
+// only those with which goroutines begin.
 func (p *Probe) Functions(step string) []string {
 	for _, s := range p.plan.steps {
 		if s.Name == step {
 			return s.symbols
 		}
 	}
-	return nil
+	return p.plan.begins[step]
 }
 
 // Locking returns functions of the kubelet that take a lock, beyond those that the catalogue knows of: no goroutine

@@ -22,6 +22,8 @@ type plan struct {
 	reads  []reading.Read
 	// starts are the places at which a goroutine has been made.
 	starts []place
+	// begins has the symbols of functions with which goroutines begin, of steps that are not seen.
+	begins map[string][]string
 	// unseen has the steps that are not seen, with the reasons.
 	unseen  map[string]probes.Reason
 	layout  reading.Layout
@@ -59,7 +61,7 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 	if err != nil {
 		return nil, err
 	}
-	out := &plan{layout: layout, unseen: map[string]probes.Reason{}, callers: callersIn(c, p)}
+	out := &plan{layout: layout, begins: map[string][]string{}, unseen: map[string]probes.Reason{}, callers: callersIn(c, p)}
 	out.numbers, _ = p.numbersAt()
 	for i := range c.Steps {
 		s := &c.Steps[i]
@@ -72,6 +74,7 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		default:
 			if why := out.addStep(s, p, table); !why.IsZero() {
 				out.unseen[s.Name] = why
+				out.addBeginning(s, p)
 			}
 		}
 	}
@@ -147,10 +150,7 @@ func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probe
 			return reasons.NotKnown.With("error", err.Error())
 		}
 		places = append(places, at...)
-		st.symbols = append(st.symbols, f.Name)
-		for _, l := range prog.Within(f.Name) {
-			st.symbols = append(st.symbols, l.Name)
-		}
+		st.symbols = append(st.symbols, symbolsOf(f, prog)...)
 	}
 	p.steps = append(p.steps, st)
 	enter, exit := p.addReads(st.enter), p.addReads(st.exit)
@@ -162,6 +162,25 @@ func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probe
 		p.places = append(p.places, at)
 	}
 	return probes.Reason{}
+}
+
+// addBeginning keeps the function of a step that is not seen, since its arguments or values are not those of the table. A
+// goroutine that begins with it is of that kind all the same.
+func (p *plan) addBeginning(s *probes.Step, prog *program) {
+	f, ok := prog.Code(s.Symbol)
+	if !ok || s.Closure != "" || !s.Root && !s.Starts && !s.Awaits {
+		return
+	}
+	p.begins[s.Name] = symbolsOf(f, prog)
+}
+
+// symbolsOf returns the symbols of a function, and of the literals in it.
+func symbolsOf(f probes.Code, prog *program) []string {
+	out := []string{f.Name}
+	for _, l := range prog.Within(f.Name) {
+		out = append(out, l.Name)
+	}
+	return out
 }
 
 // addReads adds a side's reads to those of the plan, and returns the number of the first.

@@ -68,6 +68,31 @@ func TestAbilities(t *testing.T) {
 	}
 }
 
+// TestBeginsElsewhere: if the function with which a worker begins is not seen, because it has other arguments than in the table, its
+// goroutine is known by it all the same, and pods can be held. In a kubelet without that function they cannot.
+func TestBeginsElsewhere(t *testing.T) {
+	p, _, _ := toyPlan(t)
+	for name, x := range map[string]struct {
+		symbol string
+		want   bool
+	}{"other arguments": {"(*podWorkers).podWorkerLoop", true}, "gone": {"(*podWorkers).gone", false}} {
+		c := toyCatalogue()
+		c.Steps[indexOf(c, "toy.mount")].Hold.Enter = probes.HoldYes
+		loop := &c.Steps[indexOf(c, "toy.loop")]
+		loop.Symbol = toyPackage + x.symbol
+		f, _ := p.Code(toyPackage + "(*podWorkers).podWorkerLoop")
+		_, plan, table := planIn(t, p, c, toyTable+shapeLine(loop.Name, shapeOf(f.Line, 8)))
+		if _, unseen := plan.unseen[loop.Name]; !unseen {
+			t.Fatalf("%s: it is seen", name)
+		}
+		all := (&Probe{plan: plan, table: table}).Abilities(c, Holds{Allowed: true})
+		can := all.At("toy.mount")
+		if can.HoldEnter != x.want || x.want != can.NoHold.IsZero() {
+			t.Errorf("%s: of toy.mount it can %+v", name, can)
+		}
+	}
+}
+
 // TestNearHoldsNothing: with the table of another minor version nobody is held, whoever allows it.
 func TestNearHoldsNothing(t *testing.T) {
 	_, plan, _ := toyPlan(t)

@@ -115,9 +115,10 @@ func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	if holds.Cannot.IsZero() {
 		holds.Cannot = p.NoHold()
 	}
+	within := NewWithin(c, p.Functions)
 	for _, s := range p.plan.steps {
 		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
-		holds.decide(s.Step, &can)
+		holds.decide(s.Step, len(within.At(s.Step)) > 0, &can)
 		out.Steps[s.Name] = can
 	}
 	if turn := p.turn(c); turn != nil {

@@ -107,11 +107,16 @@ func planOf(t testing.TB, p *program) (*program, *plan, *memory.Table) {
 
 func planBy(t testing.TB, p *program, text string) (*program, *plan, *memory.Table) {
 	t.Helper()
+	return planIn(t, p, toyCatalogue(), text)
+}
+
+func planIn(t testing.TB, p *program, c *probes.Catalogue, text string) (*program, *plan, *memory.Table) {
+	t.Helper()
 	table, err := memory.Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	plan, err := newPlan(toyCatalogue(), p, table, 1)
+	plan, err := newPlan(c, p, table, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
