@@ -34,7 +34,7 @@ func (s *socket) takeOver(ctx context.Context) (*relayproc.Ready, error) {
 	s.file = file
 	client, ready, err := relayproc.Start(ctx, relayproc.Options{
 		Path: s.path, Root: k.Root, Dir: s.target.state, ForceAfter: forceAfter, GuardCommand: s.target.guard,
-		PID: k.PID, Started: k.Started, Methods: names(cri.Methods()), Bare: s.bare(), Known: cri.Names(), Stay: stay, Unused: s.target.unused,
+		PID: k.PID, Started: k.Started, Program: k.Program, Methods: names(cri.Methods()), Bare: s.bare(), Known: cri.Names(), Stay: stay, Unused: s.target.unused,
 	}, s.target.relay, s.handler())
 	if err != nil {
 		return nil, errors.Join(err, s.ensure(ctx, relayproc.PIDOf(err)))

@@ -139,8 +139,7 @@ func describeAll(ctx context.Context, found []*process) ([]Kubelet, error) {
 	return all, nil
 }
 
-// ByPID describes one kubelet. It fails for a process that neither its name nor its build information shows to be
-// one.
+// ByPID describes one kubelet. It fails for a process that neither its name nor its program shows to be one.
 func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	p, err := readProcess(o.proc(), pid)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -152,7 +151,7 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	if err != nil {
 		return Kubelet{}, fmt.Errorf("read process %d: %w", pid, err)
 	}
-	if !p.hasKubelet() && !p.buildsKubelet() {
+	if !p.hasKubelet() && !p.containsKubelet() {
 		return Kubelet{}, fmt.Errorf("process %d (%s) is no kubelet: podstep doctor lists those that run here", pid, p.name())
 	}
 	k := describe(p)
@@ -163,10 +162,15 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 }
 
 // Is reports quickly whether a process is a kubelet: by its name and, where that leaves doubts, by its build
-// information.
-func Is(pid int) bool {
+// information. program is that of a kubelet that was named by its PID, which may have any name; empty: there is none.
+func Is(pid int, program string) bool {
 	p, err := readProcess("/proc", pid)
-	return err == nil && p.hasKubelet()
+	return err == nil && (p.hasKubelet() || p.hasProgram(program))
+}
+
+// hasProgram reports whether the process runs a kubelet's program of that name.
+func (p *process) hasProgram(program string) bool {
+	return program != "" && filepath.Base(p.exe) == filepath.Base(program) && p.containsKubelet()
 }
 
 // Same reports whether a kubelet's process is still there, and its PID is not another one's.

@@ -27,7 +27,7 @@ func TestNode(t *testing.T) {
 				t.Fatal(err)
 			}
 			i := slices.IndexFunc(all, func(k Kubelet) bool { return k.PID == pid })
-			if i < 0 || !Is(pid) {
+			if i < 0 || !Is(pid, "") {
 				t.Fatalf("kubelet %d is not found: %+v", pid, all)
 			}
 			k := all[i]

@@ -22,7 +22,7 @@ func (p *process) hasKubelet() bool {
 	if p.isK3s() {
 		return true
 	}
-	return named.MatchString(p.name()) && p.buildsKubelet()
+	return named.MatchString(p.name()) && p.containsKubelet()
 }
 
 // command is the first argument that is no flag.

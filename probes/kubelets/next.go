@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strconv"
 )
 
@@ -26,7 +25,7 @@ func Next(ctx context.Context, old *Kubelet, o Options) (Kubelet, error) {
 			continue
 		}
 		// A kubelet that was named by its pid may have any name. The next one has the same.
-		if p.hasKubelet() || old.Program != "" && filepath.Base(p.exe) == filepath.Base(old.Program) && p.buildsKubelet() {
+		if p.hasKubelet() || p.hasProgram(old.Program) {
 			candidates = append(candidates, p)
 		}
 	}

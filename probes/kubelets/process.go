@@ -144,15 +144,27 @@ func (p *process) program() (f *os.File, size int64, err error) {
 	return f, info.Size(), nil
 }
 
-// buildsKubelet reports whether the program was built to be a kubelet.
-func (p *process) buildsKubelet() bool {
+// syncLoop is a function of every kubelet.
+const syncLoop = "k8s.io/kubernetes/pkg/kubelet.(*Kubelet).syncLoop"
+
+// containsKubelet reports whether the program was built to be a kubelet, or has one inside beside other things, as a
+// distribution's single program. To find the latter takes a moment, as all functions of the program are read.
+func (p *process) containsKubelet() bool {
 	f, size, err := p.program()
 	if err != nil {
 		return false
 	}
 	defer f.Close()
 	b, err := probes.ReadBuild(f, size)
-	return err == nil && b.Kubelet
+	if err != nil || b.Kubelet || !b.Kubernetes {
+		return err == nil && b.Kubelet
+	}
+	all, err := probes.ReadBinary(filepath.Join(p.dir, "exe"))
+	if err != nil {
+		return false
+	}
+	_, ok := all.Code(syncLoop)
+	return ok
 }
 
 // link returns where a link of the process leads, "" if we may not see it.

@@ -215,11 +215,11 @@ func TestAside(t *testing.T) {
 
 func TestIs(t *testing.T) {
 	for name, want := range map[string]bool{"kubelet": true, "podstep-kubelet": true, "kubelet-exporter": false, "cubelet": false} {
-		if pid := start(t, name, nil); Is(pid) != want {
+		if pid := start(t, name, nil); Is(pid, "") != want {
 			t.Errorf("a process called %s is a kubelet: %v", name, !want)
 		}
 	}
-	if Is(-1) {
+	if Is(-1, "") {
 		t.Error("what is not there is a kubelet")
 	}
 }

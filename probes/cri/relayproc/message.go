@@ -22,9 +22,10 @@ type Options struct {
 	ForceAfter   time.Duration
 	GuardCommand []string
 	// PID and Started are the kubelet's: a process that got the same number later was started at another time.
-	// Other kubelets are recognized by their names.
+	// Other kubelets are recognized by their names, or by the name of Program.
 	PID     int
 	Started uint64
+	Program string
 	// Methods are the methods whose calls are reported.
 	Methods []string
 	// Bare are those of Methods whose calls are reported without their answers.

@@ -122,7 +122,7 @@ func (p *process) dial(ctx context.Context) (*net.UnixConn, error) {
 // isKubelet reports whether a process is the kubelet, or one that was started in its place. A kubelet that was
 // named by its pid may have any name.
 func (p *process) isKubelet(pid int) bool {
-	return pid == p.o.PID && kubelets.Same(pid, p.o.Started) || kubelets.Is(pid)
+	return pid == p.o.PID && kubelets.Same(pid, p.o.Started) || kubelets.Is(pid, p.o.Program)
 }
 
 // note passes on what happens to the runtime's socket.
