@@ -2,12 +2,14 @@ package agent
 
 import (
 	"context"
+	"slices"
 	"testing"
 
 	"google.golang.org/grpc"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/journal"
+	"github.com/podstep/podstep/probes"
 )
 
 // sent keeps what the agent sends to a client.
@@ -40,6 +42,19 @@ func TestBehind(t *testing.T) {
 		}
 	}
 	t.Error("it is not in the history")
+}
+
+// TestAwaitOthers: before a probe may hold a call, the others report what they have seen. One that does not is not waited for
+// longer than a moment.
+func TestAwaitOthers(t *testing.T) {
+	r := newRig(t, Options{Probes: []probes.Abilities{{Probe: "inside"}, {Probe: "socket"}}})
+	var asked []string
+	r.probes[0].OnBehind(func(ctx context.Context) { asked = append(asked, "inside"); <-ctx.Done() })
+	r.probes[1].OnBehind(func(context.Context) { asked = append(asked, "socket") })
+	r.probes[1].AwaitOthers(t.Context())
+	if !slices.Equal(asked, []string{"inside"}) {
+		t.Errorf("asked are %v", asked)
+	}
 }
 
 // TestWatched: somebody watches as long as a client is sent events as they come. One that only reads history does not.

@@ -85,6 +85,22 @@ func (p *Probe) at(s *stepInfo) probes.Ability { return p.can.Load().At(s.Name) 
 // before it gives a client what is known. Only a probe that reports late needs it.
 func (p *Probe) OnBehind(report func(context.Context)) { p.behind.Store(&report) }
 
+// othersWithin is how long AwaitOthers waits.
+const othersWithin = 250 * time.Millisecond
+
+// AwaitOthers waits until the other probes have reported what they have seen so far, but not for long. A probe that does not see
+// in which call a call happens uses it before it may hold that call: another probe may have seen that, and step over and step out
+// go by it.
+func (p *Probe) AwaitOthers(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, othersWithin)
+	defer cancel()
+	for _, o := range p.agent.probes {
+		if o != p {
+			o.catchUp(ctx)
+		}
+	}
+}
+
 func (p *Probe) catchUp(ctx context.Context) {
 	if report := p.behind.Load(); report != nil {
 		(*report)(ctx)

@@ -50,6 +50,7 @@ func (w *watcher) Request(c *relay.Call, message []byte) func(context.Context) e
 	}
 	return func(ctx context.Context) (fault error) {
 		defer w.failed(&fault)
+		w.probe.AwaitOthers(ctx)
 		if !w.publisher.await(ctx, func() { w.begin(k) }, len(message)) {
 			if ctx.Err() == nil {
 				w.agent.Lost(1)
