@@ -14,6 +14,8 @@ WEAVE = cd lab && $(OUT)/podstep-weave go build -tags $(TAGS) -ldflags "$(LDFLAG
 WOVEN := v1.34.4 v1.35.4 v1.37.1
 # Versions of other programs with which podstep is tested: kubelets, containerds (2.4 has the CRI's list streams), crictl.
 KUBELETS := v1.25.16 v1.26.15 v1.27.16 v1.28.15 v1.29.15 v1.30.14 v1.31.4 v1.32.13 v1.33.13 v1.34.4 v1.35.4 v1.37.1
+# Versions of which there are kubelets that are built in other ways.
+BUILT := v1.31.4 v1.34.4 $(KUBERNETES) v1.37.1
 CONTAINERD2 := v2.2.9
 CONTAINERD24 := v2.4.2
 CRI_TOOLS := v1.36.0
@@ -99,10 +101,11 @@ woven: weave ## woven kubelets of other versions, into bin/podstep-kubelet-VERSI
 	@for version in $(WOVEN); do out=$(BIN)/podstep-kubelet-$$version; \
 		$(BIN)/podstep-weave kubelet --kubernetes $$version -o $$out || exit 1; $(BIN)/podstep-weave report $$out | tail -n 1; done
 
-.PHONY: kubelets-debug
-kubelets-debug: ## unmodified kubelets with debug information, optimised and not
-	cd lab && go build -ldflags "$(LDFLAGS)" -o $(OUT)/kubelet-debug k8s.io/kubernetes/cmd/kubelet
-	cd lab && go build -gcflags 'all=-N -l' -ldflags "$(LDFLAGS)" -o $(OUT)/kubelet-debug-N-l k8s.io/kubernetes/cmd/kubelet
+.PHONY: kubelet-builds
+kubelet-builds: ## unmodified kubelets that are built in other ways than released ones, and a fork (hours); BUILT=v1.36.3 for one version
+	@for version in $(BUILT); do for form in cgo pie combined dwarf plain; do \
+		scripts/kubelet.sh $$version $(BIN)/kubelet-$$form-$$version $$form || exit 1; done; done
+	@scripts/kubelet.sh $(KUBERNETES) $(BIN)/kubelet-fork-$(KUBERNETES) fork
 
 .PHONY: dlv
 dlv: ## Delve's own command, for tests and comparisons
@@ -166,10 +169,10 @@ test-long: build mishaps kubelet ## two hours of the soak, and 500 faults of pod
 	cd lab && PODSTEP_BIN=$(OUT) PODSTEP_SOAK=$${PODSTEP_SOAK:-2h} $(TEST) -tags node,$(TAGS) -timeout 170m -v -run TestSoak ./soak
 	PODSTEP_BIN=$(OUT) PODSTEP_FAULTS=$${PODSTEP_FAULTS:-500} PODSTEP_RESTARTS=$${PODSTEP_RESTARTS:-20} PODSTEP_STOPPED_SECONDS=60 $(TEST) -tags node,$(TAGS) -timeout 170m -v -run 'TestFaultTable|TestStoppedForLong|TestRestartsUnderChurn' ./agent/attach
 
-VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 40m -v -p 1 -run 'Versions|TestStreams'
+VERSIONS := $(TEST) -tags node,$(TAGS) -timeout 170m -v -p 1 -run 'Versions|TestStreams'
 .PHONY: test-versions
-test-versions: build kubelet kubelets kubelets-debug containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
-	PODSTEP_BIN=$(OUT) $(VERSIONS) ./agent/attach
+test-versions: build kubelet kubelets kubelet-builds containerd2 crictl ## real nodes of other kubelets and of containerd 2 (root)
+	PODSTEP_BIN=$(OUT) PODSTEP_LIES=$${PODSTEP_LIES:-150} $(VERSIONS) ./agent/attach
 	cd lab && PODSTEP_BIN=$(OUT) $(VERSIONS) .
 	cd lab && $(TEST) -tags $(TAGS) -v -run TestMinors ./stuck
 

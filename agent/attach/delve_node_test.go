@@ -34,26 +34,23 @@ func TestDelve(t *testing.T) {
 	shared.For(t).Tried("delve")
 }
 
-// TestDelveVersions: the same with kubelets of other versions, and with those that have debug
-// information, optimised and not; and a pod is held in SyncPod of each, and goes on. In v1.25 and v1.26 what this test asks
-// of Delve has other names.
+// TestDelveVersions: the same with kubelets of other versions, and of other builds; and a pod is held in SyncPod of each, and
+// goes on. In v1.25 and v1.26 what this test asks of Delve has other names.
 func TestDelveVersions(t *testing.T) {
-	for _, v := range append(labtest.Versions(), labtest.DebugVersions()...) {
-		if v.Containerd != "" || slices.Contains([]string{"v1.25", "v1.26", "v1.36"}, v.Kubelet) {
+	for _, v := range append(labtest.Versions(), labtest.Builds()...) {
+		if v.Containerd != "" || v.Form == "" && slices.Contains([]string{"v1.25", "v1.26", "v1.36"}, v.Kubelet) {
 			continue
 		}
 		t.Run(v.Name(), func(t *testing.T) {
 			l := labtest.Start(t, v.Flags(t)...)
 			seen, lines := delveLives(t, l)
-			if v.Debug {
+			if v.Form != "" {
 				lines.Check(t)
 			} else {
 				compareSeen(t, v.Kubelet, map[string]map[row]bool{"delve": seen}, nil)
 			}
-			delveHolds(t, l, v.Debug)
-			if !v.Debug {
-				l.Tried("delve")
-			}
+			delveHolds(t, l, v.Debug())
+			l.Tried(v.Way("delve"))
 		})
 	}
 }

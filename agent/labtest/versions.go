@@ -2,6 +2,7 @@ package labtest
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +13,7 @@ import (
 type Version struct {
 	Kubelet    string // the release, to the minor: v1.34
 	Containerd string // 2, 2.4, or empty for the machine's
-	Debug      bool   // the kubelet has debug information
+	Form       string // how the kubelet is built, a form of scripts/kubelet.sh; empty as it is released
 
 	kubelet string // a pattern below PODSTEP_BIN, because patch levels change
 	target  string // of make, which builds it
@@ -42,43 +43,70 @@ func Versions() []Version {
 	}
 }
 
-// DebugVersions returns the kubelets of the catalogue's version with debug information: an optimised one, and one
-// that is built as for a debugger.
-func DebugVersions() []Version {
-	return []Version{
-		{Kubelet: "v1.36, optimised", kubelet: "kubelet-debug", target: "kubelets-debug", Debug: true},
-		{Kubelet: "v1.36, not optimised", kubelet: "kubelet-debug-N-l", target: "kubelets-debug", Debug: true},
+// Builds returns kubelets of four versions in each form of scripts/kubelet.sh in which people build them. Released ones are
+// among Versions.
+func Builds() (out []Version) {
+	for _, minor := range []string{"v1.31", "v1.34", "v1.36", "v1.37"} {
+		for _, form := range []string{"cgo", "pie", "combined", "dwarf", "plain"} {
+			out = append(out, Version{Kubelet: minor, Form: form, kubelet: "kubelet-" + form + "-" + minor + ".*", target: "kubelet-builds"})
+		}
 	}
+	return out
 }
+
+// Fork returns a kubelet of the catalogue's version whose types somebody has changed.
+func Fork() Version {
+	return Version{Kubelet: "v1.36", Form: "fork", kubelet: "kubelet-fork-v1.36.*", target: "kubelet-builds"}
+}
+
+// Debug reports whether the kubelet has debug information.
+func (v Version) Debug() bool { return v.Form == "dwarf" || v.Form == "plain" }
+
+// Way returns the name of a way of looking for Lab.Tried: by uprobe, "uprobe" of a released kubelet, and "uprobe cgo" of one that
+// is built so.
+func (v Version) Way(probe string) string { return strings.TrimSpace(probe + " " + v.Form) }
 
 // Name returns the name for a subtest.
 func (v Version) Name() string {
-	if v.Containerd == "" {
-		return "kubelet " + v.Kubelet
+	name := "kubelet " + v.Kubelet
+	if v.Form != "" {
+		name += ", " + v.Form
 	}
-	return "kubelet " + v.Kubelet + ", containerd " + v.Containerd
+	if v.Containerd != "" {
+		name += ", containerd " + v.Containerd
+	}
+	return name
 }
 
 // Flags returns the flags of podstep-lab for a node of this version. It skips the test if the version is not built.
 func (v Version) Flags(tb testing.TB) []string {
 	tb.Helper()
-	dir := os.Getenv("PODSTEP_BIN")
-	if dir == "" {
-		tb.Skip("PODSTEP_BIN is not set: run this test with make test-versions")
-	}
-	kubelet, err := built(dir, v.kubelet)
+	kubelet, err := v.Program()
 	if err != nil {
-		tb.Skipf("kubelet %s %v: run make %s", v.Kubelet, err, v.target)
+		tb.Skip(err)
 	}
 	flags := []string{"--kubelet", kubelet}
 	if v.Containerd == "" {
 		return flags
 	}
-	containerd, err := built(dir, "containerd-"+v.Containerd+"/containerd")
+	containerd, err := built(os.Getenv("PODSTEP_BIN"), "containerd-"+v.Containerd+"/containerd")
 	if err != nil {
 		tb.Skipf("containerd %s %v: run make containerd2", v.Containerd, err)
 	}
 	return append(flags, "--containerd", containerd)
+}
+
+// Program returns the path of the kubelet.
+func (v Version) Program() (string, error) {
+	dir := os.Getenv("PODSTEP_BIN")
+	if dir == "" {
+		return "", errors.New("PODSTEP_BIN is not set: run this test with make test-versions")
+	}
+	path, err := built(dir, v.kubelet)
+	if err != nil {
+		return "", fmt.Errorf("%s %w: run make %s", v.Name(), err, v.target)
+	}
+	return path, nil
 }
 
 // built returns the path of the program that matches a pattern below dir.

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/podstep/podstep/probes/memory"
@@ -15,6 +17,12 @@ const triedFile = "agent/labtest/tried.tsv"
 // ways are the ways to see pods in a kubelet, as the tests name them, and their titles.
 var ways = []struct{ name, title string }{
 	{"woven", "woven"}, {"uprobe", "uprobe"}, {"delve", "Delve"}, {"cri", "cri"}, {"log", "log"},
+}
+
+// forms are the ways of building a kubelet, as scripts/kubelet.sh names them, and what they are.
+var forms = []struct{ name, title string }{
+	{"cgo", "cgo, dynamic"}, {"pie", "cgo, position independent"}, {"combined", "in one program with kube-proxy, as in k3s"},
+	{"dwarf", "with debug information"}, {"plain", "with debug information, not optimised"},
 }
 
 // writeTried writes the page of which kubelets podstep was tried with, and how.
@@ -50,16 +58,45 @@ Each cell is a kubelet that ran on a real node, with containerd and runc, while 
 	}
 	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(ways)))
 	minors := memory.Minors()
-	for i := len(minors) - 1; i >= 0; i-- {
-		fmt.Fprintf(w, "| %s |", minors[i])
+	slices.Reverse(minors)
+	for _, minor := range minors {
+		fmt.Fprintf(w, "| %s |", minor)
 		for _, way := range ways {
-			versions := tried[[2]string{minors[i], way.name}]
-			if len(versions) == 0 {
-				versions = []string{"not run"}
-			}
-			fmt.Fprintf(w, " %s |", strings.Join(versions, ", "))
+			fmt.Fprintf(w, " %s |", cmp.Or(strings.Join(tried[[2]string{minor, way.name}], ", "), "not run"))
 		}
 		fmt.Fprintln(w)
 	}
+	writeBuilds(w, minors, tried)
 	return nil
+}
+
+// writeBuilds writes which kubelets were tried that are built in other ways than released ones.
+func writeBuilds(w io.Writer, minors []string, tried map[[2]string][]string) {
+	fmt.Fprint(w, `
+## Other builds
+
+Kubelets of the same source that people build in other ways than static and stripped. With uprobes a creation is seen in each, a pod is held at six places and steps into, over and out while others come and go, and each process of podstep is killed while pods are held. With Delve a pod is held in SyncPod.
+
+| kubelet |`)
+	for _, form := range forms {
+		fmt.Fprintf(w, " %s |", form.title)
+	}
+	fmt.Fprintf(w, "\n|---|%s\n", strings.Repeat("---|", len(forms)))
+	for _, minor := range minors {
+		var cells []string
+		some := false
+		for _, form := range forms {
+			var cell []string
+			for _, way := range ways {
+				if versions := tried[[2]string{minor, way.name + " " + form.name}]; len(versions) > 0 {
+					cell = append(cell, way.title+" "+strings.Join(versions, ", "))
+					some = true
+				}
+			}
+			cells = append(cells, cmp.Or(strings.Join(cell, "; "), "not run"))
+		}
+		if some {
+			fmt.Fprintf(w, "| %s | %s |\n", minor, strings.Join(cells, " | "))
+		}
+	}
 }

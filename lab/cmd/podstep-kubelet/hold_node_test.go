@@ -459,20 +459,20 @@ func TestSteps(t *testing.T) {
 		args []string
 		step string // a glob
 		on   string
-		is   func(from, to probes.Event, parents map[uint64]uint64) bool
+		is   func(from, to probes.Event, story labtest.Parents) bool
 	}{
-		{nil, "sync.genstatus", "enter", inside},
-		{[]string{"--over"}, "sync.setstatus", "enter", disjoint},
+		{nil, "sync.genstatus", "enter", labtest.Inside},
+		{[]string{"--over"}, "sync.setstatus", "enter", labtest.Disjoint},
 		{[]string{"--until", "rt.sandbox"}, "rt.sandbox", "enter", nil},
-		{[]string{"--cri"}, "cri.RunPodSandbox", "enter", inside},
-		{[]string{"--out"}, "rt.sandbox", "exit", around},
+		{[]string{"--cri"}, "cri.RunPodSandbox", "enter", labtest.Inside},
+		{[]string{"--out"}, "rt.sandbox", "exit", labtest.Around},
 		{[]string{"--stage"}, "*", "enter", otherStage},
 		{[]string{"--until", "cri.Create*"}, "cri.CreateContainer", "enter", nil},
-		{[]string{"--over"}, "*", "enter", disjoint},
+		{[]string{"--over"}, "*", "enter", labtest.Disjoint},
 		{[]string{"--cri"}, "cri.*", "enter", nil},
 		{[]string{"--sync"}, "*", "enter", laterSync},
 		{[]string{"--until", "sync.setstatus"}, "sync.setstatus", "enter", nil},
-		{[]string{"--out"}, "sync.pod", "exit", around},
+		{[]string{"--out"}, "sync.pod", "exit", labtest.Around},
 	} {
 		var h held
 		text := l.Must(append([]string{"step", "default/" + pod, "-o", "json"}, c.args...)...)
@@ -488,7 +488,7 @@ func TestSteps(t *testing.T) {
 		if named, _ := path.Match(c.step, h.Step); !named || h.On != c.on {
 			t.Errorf("step %v from %s comes to %s of %s, not %s of %s", c.args, last.Step, h.On, h.Step, c.on, c.step)
 		}
-		if c.is != nil && !c.is(last, now, parentsOf(story)) {
+		if c.is != nil && !c.is(last, now, labtest.ParentsIn(story)) {
 			t.Errorf("step %v from %v to %v is another way", c.args, last, now)
 		}
 		last = now
@@ -498,41 +498,9 @@ func TestSteps(t *testing.T) {
 	bye(l, pod)
 }
 
-// parentsOf maps each call of a story to the call in which it happened.
-func parentsOf(story []probes.Event) map[uint64]uint64 {
-	out := map[uint64]uint64{}
-	for _, e := range story {
-		if e.Kind == probes.Enter {
-			out[e.Span] = e.Parent
-		}
-	}
-	return out
-}
+func laterSync(from, to probes.Event, _ labtest.Parents) bool { return to.Sync > from.Sync }
 
-func within(span, outer uint64, parents map[uint64]uint64) bool {
-	for up := parents[span]; up != 0; up = parents[up] {
-		if up == outer {
-			return true
-		}
-	}
-	return false
-}
-
-func inside(from, to probes.Event, parents map[uint64]uint64) bool {
-	return within(to.Span, from.Span, parents)
-}
-
-func disjoint(from, to probes.Event, parents map[uint64]uint64) bool {
-	return from.Span != to.Span && !within(to.Span, from.Span, parents)
-}
-
-func around(from, to probes.Event, parents map[uint64]uint64) bool {
-	return within(from.Span, to.Span, parents)
-}
-
-func laterSync(from, to probes.Event, _ map[uint64]uint64) bool { return to.Sync > from.Sync }
-
-func otherStage(from, to probes.Event, _ map[uint64]uint64) bool { return to.Stage != from.Stage }
+func otherStage(from, to probes.Event, _ labtest.Parents) bool { return to.Stage != from.Stage }
 
 // A step that is made to fail shows what a real failure looks like, once.
 func TestFault(t *testing.T) {
