@@ -15,7 +15,9 @@ import (
 )
 
 const usage = `usage:
-  podstep-weave go build|test|run|install ...  runs the go command so that it weaves
+  podstep-weave go [--kubernetes VERSION] build|test|run|install ...
+                                               runs the go command so that it weaves, in a module with another
+                                               Kubernetes if there is a VERSION
   podstep-weave toolexec TOOL ARGS...          for go build -toolexec='podstep-weave toolexec'
   podstep-weave kubelet --kubernetes VERSION -o FILE
                                                builds a woven kubelet of another version, in podstep's source
@@ -88,7 +90,11 @@ func goCommand(args []string) {
 	if err != nil {
 		fail(1, fmt.Sprintf("podstep-weave: find own program: %v\n", err))
 	}
-	goArgs, err := weave.Command(catalogue(), "", self, args)
+	version, args, err := versionOf(args)
+	if err != nil {
+		fail(2, fmt.Sprintf("podstep-weave: %v\n%s", err, usage))
+	}
+	goArgs, err := weave.Command(catalogue(), version, self, args)
 	if err != nil {
 		fail(2, "podstep-weave: "+err.Error()+"\n")
 	}
@@ -105,6 +111,23 @@ func goCommand(args []string) {
 	} else {
 		exitWith(err)
 	}
+}
+
+// versionOf takes the version of Kubernetes from before the arguments of the go command; empty: the catalogue's own.
+func versionOf(args []string) (version string, rest []string, err error) {
+	if len(args) == 0 || args[0] != "--kubernetes" {
+		return "", args, nil
+	}
+	if len(args) == 1 {
+		return "", nil, errors.New("which version? e.g. --kubernetes v1.35.4")
+	}
+	if _, err := libraries(args[1]); err != nil {
+		return "", nil, err
+	}
+	if args[1] == probes.KubernetesVersion {
+		return "", args[2:], nil
+	}
+	return args[1], args[2:], nil
 }
 
 // exitWith ends the program if there is an error. If the go command failed, it has reported why, and the program ends with the

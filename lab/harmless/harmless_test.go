@@ -4,7 +4,9 @@ package harmless
 
 import (
 	"fmt"
+	"os"
 	"regexp"
+	"slices"
 	"sort"
 	"strings"
 	"testing"
@@ -19,6 +21,9 @@ var between = []string{
 	kubernetes + "/pkg/kubelet/volumemanager/cache",
 }
 
+// Only is the environment variable for an expression that the packages to be tested match; empty: all do.
+const Only = "PODSTEP_HARMLESS_ONLY"
+
 // candidates returns the packages to be tested: all that are woven, and those of between.
 func candidates(c *probes.Catalogue) []string {
 	out := append([]string{}, between...)
@@ -26,7 +31,8 @@ func candidates(c *probes.Catalogue) []string {
 		out = append(out, p)
 	}
 	sort.Strings(out)
-	return out
+	only := regexp.MustCompile(os.Getenv(Only))
+	return slices.DeleteFunc(out, func(p string) bool { return !only.MatchString(p) })
 }
 
 const (
@@ -40,13 +46,16 @@ const (
 func TestHarmless(t *testing.T) {
 	s := newScratch(t)
 	c := probes.MustLoad()
+	if s.version != "" {
+		c = c.In(s.version)
+	}
 	packages := s.addHooks(t, candidates(c))
 	plain := s.plain()
 	woven, counts := s.woven(t)
 	tries := []try{{plain.run(t, packages, ""), woven.run(t, packages, "")}}
 	first, seen := tries[0], readCounts(t, counts, packages)
 	t.Log("\n" + table(c, packages, first, seen))
-	checkCounts(t, c, seen)
+	checkCounts(t, c, seen, s.version != "")
 	different := differing(first.plain, first.woven)
 	for range retries {
 		if len(different) == 0 {
@@ -148,21 +157,34 @@ func readCounts(t *testing.T, dir string, packages []string) map[string]hosttest
 	return out
 }
 
+// mayLack is the part of the steps, one in as many, that need not fit another version of Kubernetes.
+const mayLack = 10
+
 // checkCounts checks that the tested packages were woven, and not only those that the tests import; that the hook was
-// called; and that the agent got its calls.
-func checkCounts(t *testing.T, c *probes.Catalogue, seen map[string]hosttest.Counts) {
+// called; and that the agent got its calls. other: they are of another version, which some steps may not fit.
+func checkCounts(t *testing.T, c *probes.Catalogue, seen map[string]hosttest.Counts, other bool) {
 	t.Helper()
-	calls := uint64(0)
+	calls, steps, lacks := uint64(0), 0, 0
 	for p, n := range seen {
 		calls += sum(n)
 		for _, s := range c.Packages()[p] {
-			if !n.Woven[s.ID] {
-				t.Errorf("step %q is not woven into the tests of %s", s.Name, p)
+			steps++
+			if n.Woven[s.ID] {
+				continue
+			}
+			lacks++
+			if text := fmt.Sprintf("step %q is not woven into the tests of %s", s.Name, p); other {
+				t.Log(text)
+			} else {
+				t.Error(text)
 			}
 		}
 		if n.Panics > 0 {
 			t.Errorf("the agent panicked %d times in the tests of %s", n.Panics, p)
 		}
+	}
+	if lacks > steps/mayLack {
+		t.Errorf("%d of %d steps are not woven", lacks, steps)
 	}
 	if calls == 0 {
 		t.Error("no test called a woven function")

@@ -42,9 +42,17 @@ func (s *scratch) woven(t *testing.T) (w way, counts string) {
 	must(t, os.MkdirAll(counts, 0o755))
 	return way{
 		scratch: s, name: "woven",
-		command: append([]string{weaver, "go", "test", "-tags=harmless"}, testFlags...),
+		command: append(s.weaving(weaver), append([]string{"test", "-tags=harmless"}, testFlags...)...),
 		env:     []string{hosttest.Env + "=" + counts},
 	}, counts
+}
+
+// weaving returns the command that weaves into a build of the version.
+func (s *scratch) weaving(weaver string) []string {
+	if s.version == "" {
+		return []string{weaver, "go"}
+	}
+	return []string{weaver, "go", "--kubernetes", s.version}
 }
 
 // run runs tests of packages: all tests, or those that the pattern matches.

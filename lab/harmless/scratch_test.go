@@ -25,7 +25,12 @@ type scratch struct {
 	lab  string // the lab's module, which requires Kubernetes
 	work string // the directory of all copies
 	dir  string // the copy of k8s.io/kubernetes
+	// version is that of Kubernetes; empty: the catalogue's own.
+	version string
 }
+
+// Version is the environment variable for a version of Kubernetes, such as v1.35.4, other than the catalogue's.
+const Version = "PODSTEP_HARMLESS"
 
 // needed are the folders of k8s.io/kubernetes that the kubelet's tests import or read. The staging folder is not
 // among them: the released modules take its place.
@@ -39,11 +44,16 @@ func newScratch(t *testing.T) *scratch {
 	must(t, err)
 	cache, err := os.UserCacheDir()
 	must(t, err)
-	s := &scratch{root: root, lab: filepath.Join(root, "lab"), work: filepath.Join(cache, "podstep-harmless")}
+	s := &scratch{root: root, lab: filepath.Join(root, "lab"), work: filepath.Join(cache, "podstep-harmless"), version: os.Getenv(Version)}
 	s.dir = filepath.Join(s.work, "kubernetes")
 	must(t, os.RemoveAll(s.work))
 	t.Cleanup(func() { os.RemoveAll(s.work) })
-	k8s, cri := s.download(t, kubernetes), s.download(t, criClient)
+	var k8s, cri module
+	if s.version == "" {
+		k8s, cri = s.download(t, kubernetes), s.download(t, criClient)
+	} else {
+		k8s, cri = s.release(t, kubernetes, s.version), s.release(t, criClient, staged(s.version))
+	}
 	for _, name := range needed {
 		copyTree(t, filepath.Join(k8s.Dir, name), filepath.Join(s.dir, name))
 	}
@@ -60,6 +70,13 @@ func (s *scratch) download(t *testing.T, path string) (m module) {
 	t.Helper()
 	s.goCommand(t, s.lab, "mod", "download", path)
 	must(t, json.Unmarshal(s.goCommand(t, s.lab, "list", "-m", "-json", path), &m))
+	return m
+}
+
+// release gets a module in another version.
+func (s *scratch) release(t *testing.T, path, version string) (m module) {
+	t.Helper()
+	must(t, json.Unmarshal(s.goCommand(t, s.lab, "mod", "download", "-json", path+"@"+version), &m))
 	return m
 }
 

@@ -16,6 +16,7 @@ import (
 	"unsafe"
 
 	"github.com/podstep/podstep/agent"
+	"github.com/podstep/podstep/agent/host"
 	"github.com/podstep/podstep/agent/version"
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/hook"
@@ -55,11 +56,18 @@ func Start(pkg string) {
 	if err != nil {
 		panic(err)
 	}
-	seen, err := woven(c, counts)
+	steps, err := host.Woven(c)
 	if err != nil {
 		panic(err)
 	}
-	a, err := agent.New(c, agent.Options{Version: version.Own(), Node: "harmless", Probes: []probes.Abilities{seen}})
+	if err := counts.noteWoven(); err != nil {
+		panic(err)
+	}
+	seen := probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{}}
+	for name := range steps.Seen {
+		seen.Steps[name] = probes.Everything()
+	}
+	a, err := agent.New(steps.Catalogue, agent.Options{Version: version.Own(), Node: "harmless", Probes: []probes.Abilities{seen}})
 	if err != nil {
 		panic(err)
 	}
@@ -67,22 +75,15 @@ func Start(pkg string) {
 	hook.Set(counter{a, counts})
 }
 
-// woven returns the steps in this program, by name, and notes them in the counts.
-func woven(c *probes.Catalogue, counts *Counts) (seen probes.Abilities, err error) {
+// noteWoven notes the steps that are in this program.
+func (c *Counts) noteWoven() error {
 	packages, err := hook.Woven()
-	if err != nil {
-		return seen, err
-	}
-	seen = probes.Abilities{Probe: "woven", Steps: map[string]probes.Ability{}}
 	for _, p := range packages {
-		if p.Hash != c.PackageHash(p.Path) {
-			return seen, fmt.Errorf("package %s was woven with another catalogue", p.Path)
-		}
-		for name, s := range p.Steps {
-			seen.Steps[name], counts.Woven[s.ID] = probes.Everything(), true
+		for _, s := range p.Steps {
+			c.Woven[s.ID] = true
 		}
 	}
-	return seen, nil
+	return err
 }
 
 // Read returns the counts of a package's test program. They are zero if it did not start the agent.
