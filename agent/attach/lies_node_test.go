@@ -70,6 +70,7 @@ func TestLyingVersions(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "kubelet")
 	install(t, released, file)
 	l := labtest.Start(t, "--kubelet", file, "--restart-kubelet")
+	exist := existing(t, l)
 	n, truths, shown := labtest.Times(t, "PODSTEP_LIES", liedTo), map[string]*observation{}, 0
 	for i, lie := range lies(t, n) {
 		t.Run(fmt.Sprintf("%s says %s", filepath.Base(lie.program), lie.version), func(t *testing.T) {
@@ -87,7 +88,7 @@ func TestLyingVersions(t *testing.T) {
 			replaceKubelet(t, l, file, lie.program, lie.version)
 			kubelet, h := l.KubeletPID(), labtest.WatchHealth(t, l)
 			o := observe(t, l, fmt.Sprintf("lie-%d", i), n)
-			o.within(t, truth)
+			o.within(t, truth, exist())
 			holdIfPossible(t, l, fmt.Sprintf("held-%d", i))
 			h.End(t)
 			if now := l.KubeletPID(); now != kubelet {
@@ -147,7 +148,6 @@ type observation struct {
 	values map[string]map[string]bool // by step, side and name of a value, its words
 	rows   map[row]bool
 	pods   map[probes.Pod]string // with a step at which it was shown
-	exist  map[string]probes.Pod // by UID, those that the API server had
 	events int                   // of the uprobe probe
 	read   int                   // values of these
 }
@@ -156,42 +156,44 @@ type observation struct {
 func observe(t *testing.T, l *labtest.Lab, prefix string, n int) *observation {
 	t.Helper()
 	o := &observation{values: map[string]map[string]bool{}, pods: map[probes.Pod]string{}}
-	exist := existing(t, l)
 	a := attach(t, l, "--allow-holds")
+	ctx, cancel := context.WithCancel(t.Context())
 	var calls []probes.Event
-	var over atomic.Bool
 	var wg sync.WaitGroup
 	began := make(chan struct{})
+	begin := sync.OnceFunc(func() { close(began) })
 	wg.Go(func() {
-		begin := sync.OnceFunc(func() { close(began) })
-		l.UntilAnyEvent("event", func(e probes.Event) bool {
+		l.Follow(ctx, func(e probes.Event) {
 			begin()
 			o.see(e)
 			if e.Kind == probes.Enter {
 				calls = append(calls, probes.Event{Kind: e.Kind, Step: e.Step, Span: e.Span, Parent: e.Parent})
 			}
-			return over.Load()
 		})
 	})
 	life(t, l, prefix+"-first")
 	<-began
 	crowd(t, l, prefix, n)
-	over.Store(true)
-	life(t, l, prefix+"-last")
+	cancel()
 	wg.Wait()
 	a.End(syscall.SIGINT)
 	a.left()
-	o.rows, o.exist = rows(calls), exist()
+	o.rows = rows(calls)
 	return o
 }
 
-// existing watches the API server's pods, and returns a function that ends that and returns all that there were.
+// existing watches the API server's pods, and returns a function that returns all that there were until then, by UID.
 func existing(t *testing.T, l *labtest.Lab) func() map[string]probes.Pod {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
+	var mu sync.Mutex
 	out := map[string]probes.Pod{}
-	note := func(p *corev1.Pod) { out[string(p.UID)] = probes.Pod{Namespace: p.Namespace, Name: p.Name} }
+	note := func(p *corev1.Pod) {
+		mu.Lock()
+		defer mu.Unlock()
+		out[string(p.UID)] = probes.Pod{Namespace: p.Namespace, Name: p.Name}
+	}
 	list, err := l.Client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -203,18 +205,17 @@ func existing(t *testing.T, l *labtest.Lab) func() map[string]probes.Pod {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var wg sync.WaitGroup
-	wg.Go(func() {
+	go func() {
 		for e := range w.ResultChan() {
 			if p, ok := e.Object.(*corev1.Pod); ok {
 				note(p)
 			}
 		}
-	})
+	}()
 	return func() map[string]probes.Pod {
-		w.Stop()
-		wg.Wait()
-		return out
+		mu.Lock()
+		defer mu.Unlock()
+		return maps.Clone(out)
 	}
 }
 
@@ -280,11 +281,11 @@ func words(value any) []string {
 	return slices.Compact(slices.Sorted(slices.Values(wordsOf.FindAllString(text, -1))))
 }
 
-// within checks that what was shown is part of what is true.
-func (o *observation) within(t *testing.T, truth *observation) {
+// within checks that what was shown is part of what is true, and the pods among those that there were.
+func (o *observation) within(t *testing.T, truth *observation, exist map[string]probes.Pod) {
 	t.Helper()
 	for pod, step := range o.pods {
-		is, ok := o.exist[pod.UID]
+		is, ok := exist[pod.UID]
 		if !ok || pod.Name != "" && pod.Name != is.Name || pod.Namespace != "" && pod.Namespace != is.Namespace {
 			t.Errorf("%s shows the pod %+v; the API server has %+v", step, pod, is)
 		}

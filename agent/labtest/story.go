@@ -69,6 +69,15 @@ func (l *Lab) UntilAnyEvent(what string, is func(probes.Event) bool) {
 	}
 }
 
+// Follow gives all pods' events from now on to see, until ctx ends.
+func (l *Lab) Follow(ctx context.Context, see func(probes.Event)) {
+	l.tb.Helper()
+	l.events(ctx, &agentpb.WatchRequest{}, func(e probes.Event) bool {
+		see(e)
+		return true
+	})
+}
+
 // events calls each with events until it returns false or the stream ends.
 func (l *Lab) events(ctx context.Context, req *agentpb.WatchRequest, each func(probes.Event) bool) {
 	l.tb.Helper()
