@@ -268,8 +268,11 @@ var (
 )
 
 // words returns the words of a value. A pod's name, an id and a number are the same word, and a number that may be an address in
-// the kubelet is another one.
+// the kubelet is another one. Yes and no are the same too: one of them may be rare.
 func words(value any) []string {
+	if _, is := value.(bool); is {
+		return []string{"yes or no"}
+	}
 	text := fmt.Sprintf("%v", value)
 	text = namesOf.ReplaceAllString(uidsOf.ReplaceAllString(text, "UID"), "POD")
 	text = numbers.ReplaceAllStringFunc(text, func(n string) string {
