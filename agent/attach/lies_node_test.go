@@ -28,7 +28,7 @@ import (
 // catalogue's version has more than one wrong version.
 const liedTo = 12
 
-// lie is a program of the kubelet with a version of which it is not.
+// lie is a kubelet's program, and the version that a copy of it is made to report. fork: its types differ from those of the release.
 type lie struct {
 	program, version string
 	fork             bool

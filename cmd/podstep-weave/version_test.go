@@ -8,7 +8,7 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// TestVersionOf: a version before the go command's arguments is that of another Kubernetes.
+// TestVersionOf: --kubernetes VERSION before the go command's arguments selects another Kubernetes.
 func TestVersionOf(t *testing.T) {
 	for _, x := range []struct {
 		args, version, rest, err string

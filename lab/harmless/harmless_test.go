@@ -21,7 +21,7 @@ var between = []string{
 	kubernetes + "/pkg/kubelet/volumemanager/cache",
 }
 
-// Only is the environment variable for an expression that the packages to be tested match; empty: all do.
+// Only names the environment variable with an expression. Packages that do not match it are not tested.
 const Only = "PODSTEP_HARMLESS_ONLY"
 
 // candidates returns the packages to be tested: all that are woven, and those of between.

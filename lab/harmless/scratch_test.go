@@ -25,11 +25,11 @@ type scratch struct {
 	lab  string // the lab's module, which requires Kubernetes
 	work string // the directory of all copies
 	dir  string // the copy of k8s.io/kubernetes
-	// version is that of Kubernetes; empty: the catalogue's own.
+	// version is the version of Kubernetes. It is empty for the catalogue's own.
 	version string
 }
 
-// Version is the environment variable for a version of Kubernetes, such as v1.35.4, other than the catalogue's.
+// Version names the environment variable that selects another version of Kubernetes than the catalogue's, such as v1.35.4.
 const Version = "PODSTEP_HARMLESS"
 
 // needed are the folders of k8s.io/kubernetes that the kubelet's tests import or read. The staging folder is not

@@ -161,8 +161,9 @@ func ByPID(_ context.Context, pid int, o Options) (Kubelet, error) {
 	return *k, nil
 }
 
-// Is reports quickly whether a process is a kubelet: by its name and, where that leaves doubts, by its build
-// information. program is that of a kubelet that was named by its PID, which may have any name; empty: there is none.
+// Is reports quickly whether a process is a kubelet: by its name and, where that leaves doubts, by its program. A
+// kubelet that a person named by its PID may have any name. If program is such a kubelet's file, another process with a
+// program of that name and a kubelet inside is one, too. program may be empty.
 func Is(pid int, program string) bool {
 	p, err := readProcess("/proc", pid)
 	return err == nil && (p.hasKubelet() || p.hasProgram(program))

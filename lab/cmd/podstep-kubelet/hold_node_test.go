@@ -459,7 +459,7 @@ func TestSteps(t *testing.T) {
 		args []string
 		step string // a glob
 		on   string
-		is   func(from, to probes.Event, story labtest.Parents) bool
+		is   func(from, to probes.Event, p labtest.Parents) bool
 	}{
 		{nil, "sync.genstatus", "enter", labtest.Inside},
 		{[]string{"--over"}, "sync.setstatus", "enter", labtest.Disjoint},
