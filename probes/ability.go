@@ -5,6 +5,8 @@ package probes
 type Ability struct {
 	// Entry and Exit: it sees the call begin, and end.
 	Entry, Exit bool
+	// Closely: it does so only for pods that somebody watches closely.
+	Closely bool
 	// Arguments and Results: it reads the step's Fields and Results, except those in Missing.
 	Arguments, Results bool
 	// Missing are the names of fields that it cannot read.

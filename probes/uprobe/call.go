@@ -28,6 +28,8 @@ type Call struct {
 	Worker bool
 	// Stopped is the stop that the program asked for at the call's begin or, in Handler.Exit, at its end; nil: none.
 	Stopped *Stop
+	// Closely: the call is seen because the probe looks closely.
+	Closely bool
 	// State is for the handler's use.
 	State any
 
@@ -35,6 +37,8 @@ type Call struct {
 	ended bool
 	lost  uint64 // records that were lost before it began
 	high  uint64 // the highest number of a goroutine that was seen by then
+	// unwatched: the probe looks at the step no more, so that the call's end may not be seen.
+	unwatched bool
 }
 
 // uid returns the uid of the pod that the call is about. It is empty if it is not known, or if there are several

@@ -17,8 +17,9 @@ import (
 var (
 	// errPanicked is the error of a call whose function did not return.
 	errPanicked = errors.New("the function did not return: it panicked, or its goroutine has ended")
-	// errUnseen is the error of a call whose return may be among records that were lost.
-	errUnseen = errors.New("it is not known how the function returned: records were lost")
+	// ErrUnseen is the error of a call whose return was not seen: it may be among records that were lost, or nobody looked any
+	// more. Nothing is wrong with the call.
+	ErrUnseen = errors.New("it is not known how the function returned: nobody saw it")
 )
 
 // calls makes calls from records.
@@ -93,7 +94,7 @@ func (c *calls) event(r *reading.Record, at *planned, lists *[maxLists][]probes.
 	g := c.goroutine(r, now)
 	g.endFrom(r.Depth, func(gone *Call) { c.vanish(g, gone, now) })
 	call := &Call{
-		Step: at.step.Step, At: now, Goroutine: r.Goid, Worker: g.worker, Stopped: stopOf(r, at), depth: r.Depth, lost: c.known, high: c.high,
+		Step: at.step.Step, At: now, Goroutine: r.Goid, Worker: g.worker, Stopped: stopOf(r, at), depth: r.Depth, lost: c.known, high: c.high, Closely: at.step.closely,
 	}
 	call.Values = append(pods, fieldsOf(r, at)...)
 	c.endTurn(g, call)
@@ -147,6 +148,7 @@ func (c *calls) exitCall(r *reading.Record, at *planned, lists *[maxLists][]prob
 	pods := podsOf(r, at, lists)
 	if !c.believes(at.step, pods) {
 		c.endCall(g, call, now, err, nil)
+		c.endUnwatched(g, now)
 		return
 	}
 	values := append(append([]any{c.quiet(r, at)}, pods...), fieldsOf(r, at)...)
@@ -155,14 +157,15 @@ func (c *calls) exitCall(r *reading.Record, at *planned, lists *[maxLists][]prob
 	if call.Step.Story.Role == probes.RoleBegin {
 		c.beginTurn(g, call, now, values)
 	}
+	c.endUnwatched(g, now)
 }
 
 // vanish ends a call whose frame has gone, though no return of it was seen.
 func (c *calls) vanish(g *goroutine, call *Call, now time.Time) {
 	call.Stopped = nil // that stop was at the entry
 	err := errPanicked
-	if c.lost() > call.lost {
-		err = errUnseen
+	if call.unwatched || c.lost() > call.lost {
+		err = ErrUnseen
 	}
 	c.endCall(g, call, now, err, nil)
 }
@@ -185,7 +188,7 @@ func (c *calls) endCall(g *goroutine, call *Call, now time.Time, err error, valu
 	call.ended = true
 	c.handler.Exit(call, now, err, values)
 	call.Stopped = nil
-	if call.Parent == g.turn && err != nil {
+	if call.Parent == g.turn && err != nil && err != ErrUnseen {
 		g.failed = err
 	}
 	if call == g.turn {

@@ -91,7 +91,7 @@ func TestVanished(t *testing.T) {
 	s.calls.losses()
 	s.exit("toy.sync", 7, 90)
 	const panicked = "the function did not return: it panicked, or its goroutine has ended"
-	const unseen = "it is not known how the function returned: records were lost"
+	const unseen = "it is not known how the function returned: nobody saw it"
 	s.want(
 		"enter toy.sync ["+webRef+" <nil>]",
 		"enter toy.panics ["+webRef+"] in toy.sync",
@@ -313,7 +313,7 @@ func TestWatchedLost(t *testing.T) {
 	s.want(
 		"enter toy.sync ["+webRef+" <nil>]",
 		"lost 2",
-		"exit toy.sync [] it is not known how the function returned: records were lost after 1",
+		"exit toy.sync [] it is not known how the function returned: nobody saw it after 1",
 		"enter toy.sync ["+webRef+" <nil>]",
 		"exit toy.sync [] the function did not return: it panicked, or its goroutine has ended after 1",
 		"enter toy.sync ["+webRef+" <nil>]",

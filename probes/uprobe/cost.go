@@ -65,7 +65,7 @@ func (k *kernel) measure(place uint64) (m measurement, err error) {
 	}
 	without := offFirstThread(quickest)
 	before := k.count(countHits)
-	links, err := k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, place)
+	links, err := k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, []uint64{place})
 	if err != nil {
 		return m, errors.Join(err, closeLinks(links))
 	}

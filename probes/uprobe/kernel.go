@@ -22,7 +22,7 @@ import (
 // kernel is the program in the kernel, with the data that it reads by and the places that it runs at.
 type kernel struct {
 	objects objects
-	links   []link.Link
+	links   []link.Link // to the places at which the program runs all the time
 	events  *ringbuf.Reader
 	multi   bool
 	own     measurement // what came of podstep's own calls, before all others
@@ -115,25 +115,21 @@ func put(m *ebpf.Map, keys, values any) error {
 	return nil
 }
 
-// attach makes the program run at offsets of a process's program. Their places are numbered from first on.
-func (k *kernel) attach(pid int, file string, offsets []uint64, first uint64) (links []link.Link, err error) {
+// attach makes the program run at offsets of a process's program. numbers are those of the places there.
+func (k *kernel) attach(pid int, file string, offsets, numbers []uint64) (links []link.Link, err error) {
 	exe, err := link.OpenExecutable(file)
 	if err != nil {
 		return nil, fmt.Errorf("open the program: %w", err)
 	}
 	if k.multi {
-		cookies := make([]uint64, len(offsets))
-		for i := range cookies {
-			cookies[i] = first + uint64(i)
-		}
-		l, err := exe.UprobeMulti(nil, k.objects.Step, &link.UprobeMultiOptions{Addresses: offsets, Cookies: cookies, PID: uint32(pid)})
+		l, err := exe.UprobeMulti(nil, k.objects.Step, &link.UprobeMultiOptions{Addresses: offsets, Cookies: numbers, PID: uint32(pid)})
 		if err != nil {
 			return nil, fmt.Errorf("attach the eBPF program: %w", err)
 		}
 		return []link.Link{l}, nil
 	}
 	for i, at := range offsets {
-		l, err := exe.Uprobe("", k.objects.Step, &link.UprobeOptions{Address: at, PID: pid, Cookie: first + uint64(i)})
+		l, err := exe.Uprobe("", k.objects.Step, &link.UprobeOptions{Address: at, PID: pid, Cookie: numbers[i]})
 		if err != nil {
 			return links, fmt.Errorf("attach the eBPF program: %w", err)
 		}

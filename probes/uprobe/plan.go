@@ -17,8 +17,11 @@ import (
 
 // plan states what the program in the kernel does at a kubelet's steps.
 type plan struct {
-	steps  []*step // the steps that are seen
+	steps []*step // the steps that are seen
+	// places are those of the steps: first those at which the kernel looks all the time, always of them, then those at which it
+	// looks while the probe looks closely.
 	places []*planned
+	always int
 	reads  []reading.Read
 	// starts are the places at which a goroutine has been made.
 	starts []place
@@ -41,6 +44,8 @@ type step struct {
 	// quiet is the condition under which a call is no event. It is nil if there is none, or if it cannot be
 	// evaluated.
 	quiet ast.Expr
+	// closely: it is seen only while the probe looks closely.
+	closely bool
 	// missing are the fields that cannot be read.
 	missing []string
 }
@@ -55,7 +60,8 @@ type planned struct {
 	now  uint8 // the flags that the kernel has now
 }
 
-// newPlan plans what to read in a program at the catalogue's steps of a tier and of lower tiers.
+// newPlan plans what to read in a program at the catalogue's steps: all the time at those of a tier and of lower tiers, and at
+// the others while the probe looks closely.
 func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*plan, error) {
 	layout, err := goroutineLayout(p.GoVersion)
 	if err != nil {
@@ -67,12 +73,10 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 		s := &c.Steps[i]
 		switch {
 		case s.Outside():
-		case s.Tier > tier && !s.Root && !s.Starts && !s.Carries && !s.Awaits: // these show podstep whose goroutine it is
-			out.unseen[s.Name] = reasons.HigherTier.Reason()
-		case s.Idle && alone(c, s, tier):
+		case s.Idle && alone(c, s, max(s.Tier, tier)):
 			out.unseen[s.Name] = reasons.InsideHigher.Reason()
 		default:
-			if why := out.addStep(s, p, table); !why.IsZero() {
+			if why := out.addStep(s, p, table, s.Tier > tier && !showsGoroutine(s)); !why.IsZero() {
 				out.unseen[s.Name] = why
 				out.addBeginning(s, p)
 			}
@@ -81,10 +85,27 @@ func newPlan(c *probes.Catalogue, p *program, table *memory.Table, tier int) (*p
 	if out.starts, err = starts(p); err != nil {
 		return nil, err
 	}
+	out.sortPlaces()
 	if len(out.places)+len(out.starts) >= maxPlaces || len(out.reads) > maxReads {
 		return nil, fmt.Errorf("plan probes: %d places with %d values are too many", len(out.places), len(out.reads))
 	}
 	return out, nil
+}
+
+// showsGoroutine reports whether a step shows podstep whose goroutine it is.
+func showsGoroutine(s *probes.Step) bool { return s.Root || s.Starts || s.Carries || s.Awaits }
+
+// sortPlaces puts the places at which the kernel looks all the time before the others.
+func (p *plan) sortPlaces() {
+	always, closely := []*planned{}, []*planned{}
+	for _, at := range p.places {
+		if at.step.closely {
+			closely = append(closely, at)
+		} else {
+			always = append(always, at)
+		}
+	}
+	p.places, p.always = append(always, closely...), len(always)
 }
 
 // callersIn returns the lines of all functions of a catalogue that are in a program.
@@ -128,8 +149,8 @@ func alone(c *probes.Catalogue, s *probes.Step, tier int) bool {
 	})
 }
 
-// addStep plans a step, or returns the reason why it cannot be seen.
-func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probes.Reason {
+// addStep plans a step, to be seen all the time or only closely, or returns the reason why it cannot be seen.
+func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table, closely bool) probes.Reason {
 	functions, why := find(s, prog, table)
 	if why.IsZero() {
 		why = lost(s, table)
@@ -137,7 +158,7 @@ func (p *plan) addStep(s *probes.Step, prog *program, table *memory.Table) probe
 	if !why.IsZero() {
 		return why
 	}
-	st := &step{Step: s}
+	st := &step{Step: s, closely: closely}
 	r := reader{table: table, step: st, arch: prog.code.Arch()}
 	st.enter, st.exit = r.enter(), r.exit()
 	if max(len(st.enter.reads), len(st.exit.reads)) > reading.MaxValues {

@@ -20,7 +20,7 @@ func TestPlan(t *testing.T) {
 	for _, s := range plan.steps {
 		seen = append(seen, s.Name)
 	}
-	if got, want := strings.Join(seen, " "), "toy.add toy.loop toy.begin toy.complete toy.sync toy.mount toy.panics toy.grows"; got != want {
+	if got, want := strings.Join(seen, " "), "toy.add toy.loop toy.begin toy.complete toy.sync toy.mount toy.panics toy.grows toy.closer toy.inside"; got != want {
 		t.Errorf("seen are %s, want %s", got, want)
 	}
 	for name, want := range map[string]string{
@@ -28,15 +28,13 @@ func TestPlan(t *testing.T) {
 		"toy.never":   "its code cannot be read: it does not return",
 		"toy.nothing": "its code cannot be read: it does nothing",
 		"toy.missing": "not seen in this kubelet: no such function in this kubelet",
-		"toy.closer":  "looked at only on request: podstep attach --tier 2",
-		"toy.inside":  "looked at only on request: podstep attach --tier 2",
 		"toy.idle":    "shown only with what happens in it, which is looked at on request: podstep attach --tier 2",
 	} {
 		if got := plan.unseen[name].Text().En; got != want {
 			t.Errorf("%s is not seen because %q, want %q", name, got, want)
 		}
 	}
-	if _, is := plan.unseen["toy.reported"]; is || len(plan.unseen) != 7 {
+	if _, is := plan.unseen["toy.reported"]; is || len(plan.unseen) != 5 {
 		t.Errorf("not seen are %v", plan.unseen)
 	}
 	for i, at := range plan.places {

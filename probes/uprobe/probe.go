@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/cilium/ebpf/link"
 	"github.com/cilium/ebpf/ringbuf"
 
 	"github.com/podstep/podstep/probes"
@@ -36,16 +37,18 @@ type Probe struct {
 	forms    []bool // the forms of the program to try; nil: those that the kernel may have
 
 	kernel *kernel
+	close  []link.Link // to the places at which the program runs while the probe looks closely; nil: it does not
 	done   sync.WaitGroup
 	ending atomic.Pointer[error] // why the calls under way are to end; nil: they go on
+	away   atomic.Bool           // the probe has ended to look closely; the reader of the records does not know it yet
 	read   chan struct{}         // closed when no more records are read
 	idle   time.Duration         // how often records are read while nobody watches
 	mu     sync.Mutex
 	caught chan struct{} // closed when all records so far are read, and made anew; guarded by mu
 }
 
-// New reads the program of a kubelet's process, and plans what to look at: the steps of a tier and of lower tiers. It
-// changes nothing. version is the kubelet's Kubernetes version.
+// New reads the program of a kubelet's process, and plans what to look at: the steps of a tier and of lower tiers all the time,
+// and the others while the probe looks closely. It changes nothing. version is the kubelet's Kubernetes version.
 func New(c *probes.Catalogue, pid int, version string, tier int) (*Probe, error) {
 	return open(c, fmt.Sprintf("/proc/%d/exe", pid), pid, version, tier)
 }
@@ -117,7 +120,7 @@ func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	}
 	within := NewWithin(c, p.Functions)
 	for _, s := range p.plan.steps {
-		can := probes.Ability{Entry: true, Exit: true, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
+		can := probes.Ability{Entry: true, Exit: true, Closely: s.closely, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
 		holds.decide(s.Step, len(within.At(s.Step)) > 0, &can)
 		out.Steps[s.Name] = can
 	}
@@ -170,8 +173,7 @@ func (p *Probe) Start(c *probes.Catalogue, h Handler) (err error) {
 	if err != nil {
 		return here().explain(err)
 	}
-	p.kernel.links, err = p.kernel.attach(p.pid, fmt.Sprintf("/proc/%d/exe", p.pid), p.offsets(), 0)
-	if err != nil {
+	if err = p.lookAlways(); err != nil {
 		return errors.Join(here().explain(err), p.kernel.close())
 	}
 	cs := newCalls(p, c, h)
@@ -183,17 +185,6 @@ func (p *Probe) Start(c *probes.Catalogue, h Handler) (err error) {
 		p.readAll(cs)
 	})
 	return nil
-}
-
-// offsets returns where in the program's file the places are, in the order of their numbers.
-func (p *Probe) offsets() (out []uint64) {
-	for _, at := range p.plan.places {
-		out = append(out, at.offset)
-	}
-	for _, at := range p.plan.starts {
-		out = append(out, at.offset)
-	}
-	return out
 }
 
 // workers returns the starters, by their addresses in the process.
@@ -238,6 +229,9 @@ func (p *Probe) readAll(c *calls) {
 			}
 			continue
 		case errors.Is(err, ringbuf.ErrFlushed):
+			if p.away.Swap(false) {
+				c.lookAway(time.Now())
+			}
 			p.wakeBehind()
 			continue
 		case err != nil:
@@ -290,7 +284,8 @@ func (p *Probe) Stop() error {
 	if p.kernel == nil {
 		return nil
 	}
-	err := p.kernel.close()
+	err := errors.Join(closeLinks(p.close), p.kernel.close())
+	p.close = nil
 	p.done.Wait()
 	return err
 }

@@ -78,7 +78,7 @@ func toyCatalogue() *probes.Catalogue {
 		{Name: "toy.never", Symbol: "never"},
 		{Name: "toy.nothing", Symbol: "(*Kubelet).nothing"},
 		{Name: "toy.missing", Symbol: "missing"},
-		{Name: "toy.closer", Symbol: "noFrame", Tier: 2},
+		{Name: "toy.closer", Symbol: "middleFrame", Tier: 2},
 		{Name: "toy.idle", Symbol: "smallFrame", Idle: true, Goroutine: "own"},
 		{Name: "toy.inside", Symbol: "noFrame", Tier: 2, Goroutine: "own"},
 		{Name: "toy.reported", Seen: probes.ByAPI},
