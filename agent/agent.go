@@ -82,6 +82,7 @@ type Agent struct {
 	// renewing is held while SetAbilities changes what the probes can do.
 	renewing sync.Mutex
 	sights   sights
+	closely  closely
 	roles    roles
 	worker   uint8  // the role of a pod's worker
 	other    uint8  // the role of a goroutine of which nothing is known

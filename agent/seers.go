@@ -17,6 +17,7 @@ const (
 	reachHoldsEnter
 	reachHoldsExit
 	reachFails
+	reachClosely
 )
 
 func newReach(can probes.Ability) (out reach) {
@@ -33,12 +34,16 @@ func newReach(can probes.Ability) (out reach) {
 	if can.Fail {
 		out |= reachFails
 	}
+	if can.Closely {
+		out |= reachClosely
+	}
 	return out
 }
 
 func (r reach) sees() bool          { return r&reachSees != 0 }
 func (r reach) holds(side int) bool { return r&(reachHoldsEnter<<side) != 0 }
 func (r reach) fails() bool         { return r&reachFails != 0 }
+func (r reach) closely() bool       { return r&reachClosely != 0 }
 
 // seers are the probes that see a step. They may change when another kubelet is started in place of the one that the
 // probes look at: it may be of another version.

@@ -85,6 +85,14 @@ func (c *Call) EndStated(at time.Time, err string, results []wire.Field) {
 	a.putExit(s, end, &t)
 }
 
+// EndUnseen notes that the call has ended, and that nobody knows when and how.
+func (c *Call) EndUnseen(at time.Time) {
+	if c == nil || c.span.same == nil && c.span.endQuietly(hook.Returned) {
+		return
+	}
+	c.EndStated(at, "", []wire.Field{wire.Flag(probes.FieldEndUnseen, true)})
+}
+
 // encoded returns fields in wire form.
 func encoded(fields []wire.Field) (out fieldBytes) {
 	for i := range fields {

@@ -18,10 +18,10 @@ const (
 	UserKey  = "podstep-user-bin" // a name need not be in ASCII
 )
 
-// looking are the requests that change nothing: neither a pod, nor what the agent does. Look is not among them: the
+// looking are the requests that change nothing: neither a pod, nor what the agent does to one. Look is not among them: the
 // kubelet stands still for it.
 var looking = map[string]bool{
-	"Info": true, "Watch": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true,
+	"Info": true, "Watch": true, "WatchClosely": true, "Pods": true, "Stats": true, "ListBreakpoints": true, "ListHolds": true,
 	"Segments": true, "ReadSegment": true,
 }
 

@@ -611,7 +611,7 @@ func (x Problem_Code) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Problem_Code.Descriptor instead.
 func (Problem_Code) EnumDescriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36, 0}
+	return file_agent_proto_rawDescGZIP(), []int{38, 0}
 }
 
 type SegmentsRequest struct {
@@ -2357,9 +2357,11 @@ type Ability struct {
 	Fail bool `protobuf:"varint,9,opt,name=fail,proto3" json:"fail,omitempty"`
 	// unseen, no_hold and no_fail are the reasons why it cannot see, hold, or fail the step. There is no no_hold
 	// where the catalogue's own reason holds for every probe.
-	Unseen        *Reason `protobuf:"bytes,10,opt,name=unseen,proto3" json:"unseen,omitempty"`
-	NoHold        *Reason `protobuf:"bytes,11,opt,name=no_hold,json=noHold,proto3" json:"no_hold,omitempty"`
-	NoFail        *Reason `protobuf:"bytes,12,opt,name=no_fail,json=noFail,proto3" json:"no_fail,omitempty"`
+	Unseen *Reason `protobuf:"bytes,10,opt,name=unseen,proto3" json:"unseen,omitempty"`
+	NoHold *Reason `protobuf:"bytes,11,opt,name=no_hold,json=noHold,proto3" json:"no_hold,omitempty"`
+	NoFail *Reason `protobuf:"bytes,12,opt,name=no_fail,json=noFail,proto3" json:"no_fail,omitempty"`
+	// closely: the probe sees the step only in pods that a client watches closely, and where a breakpoint is there.
+	Closely       bool `protobuf:"varint,13,opt,name=closely,proto3" json:"closely,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2476,6 +2478,13 @@ func (x *Ability) GetNoFail() *Reason {
 		return x.NoFail
 	}
 	return nil
+}
+
+func (x *Ability) GetClosely() bool {
+	if x != nil {
+		return x.Closely
+	}
+	return false
 }
 
 // PodSelector selects present and future pods. All members that are set must match; globs are those of path.Match.
@@ -2627,6 +2636,87 @@ func (x *WatchRequest) GetNode() bool {
 	return false
 }
 
+type WatchCloselyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// pods has a name, a uid or labels.
+	Pods          *PodSelector `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchCloselyRequest) Reset() {
+	*x = WatchCloselyRequest{}
+	mi := &file_agent_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchCloselyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchCloselyRequest) ProtoMessage() {}
+
+func (x *WatchCloselyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchCloselyRequest.ProtoReflect.Descriptor instead.
+func (*WatchCloselyRequest) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *WatchCloselyRequest) GetPods() *PodSelector {
+	if x != nil {
+		return x.Pods
+	}
+	return nil
+}
+
+type WatchCloselyResponse struct {
+	state         protoimpl.MessageState `protogen:"open.v1"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *WatchCloselyResponse) Reset() {
+	*x = WatchCloselyResponse{}
+	mi := &file_agent_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *WatchCloselyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*WatchCloselyResponse) ProtoMessage() {}
+
+func (x *WatchCloselyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_agent_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use WatchCloselyResponse.ProtoReflect.Descriptor instead.
+func (*WatchCloselyResponse) Descriptor() ([]byte, []int) {
+	return file_agent_proto_rawDescGZIP(), []int{25}
+}
+
 type PodsRequest struct {
 	state         protoimpl.MessageState `protogen:"open.v1"`
 	Pods          *PodSelector           `protobuf:"bytes,1,opt,name=pods,proto3" json:"pods,omitempty"`
@@ -2636,7 +2726,7 @@ type PodsRequest struct {
 
 func (x *PodsRequest) Reset() {
 	*x = PodsRequest{}
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2648,7 +2738,7 @@ func (x *PodsRequest) String() string {
 func (*PodsRequest) ProtoMessage() {}
 
 func (x *PodsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[24]
+	mi := &file_agent_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2661,7 +2751,7 @@ func (x *PodsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsRequest.ProtoReflect.Descriptor instead.
 func (*PodsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{24}
+	return file_agent_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PodsRequest) GetPods() *PodSelector {
@@ -2683,7 +2773,7 @@ type PodsResponse struct {
 
 func (x *PodsResponse) Reset() {
 	*x = PodsResponse{}
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2695,7 +2785,7 @@ func (x *PodsResponse) String() string {
 func (*PodsResponse) ProtoMessage() {}
 
 func (x *PodsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[25]
+	mi := &file_agent_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2708,7 +2798,7 @@ func (x *PodsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodsResponse.ProtoReflect.Descriptor instead.
 func (*PodsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{25}
+	return file_agent_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *PodsResponse) GetPods() []*PodState {
@@ -2751,7 +2841,7 @@ type PodState struct {
 
 func (x *PodState) Reset() {
 	*x = PodState{}
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2763,7 +2853,7 @@ func (x *PodState) String() string {
 func (*PodState) ProtoMessage() {}
 
 func (x *PodState) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[26]
+	mi := &file_agent_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2776,7 +2866,7 @@ func (x *PodState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PodState.ProtoReflect.Descriptor instead.
 func (*PodState) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{26}
+	return file_agent_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *PodState) GetPod() *Pod {
@@ -2871,7 +2961,7 @@ type StatsRequest struct {
 
 func (x *StatsRequest) Reset() {
 	*x = StatsRequest{}
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +2973,7 @@ func (x *StatsRequest) String() string {
 func (*StatsRequest) ProtoMessage() {}
 
 func (x *StatsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[27]
+	mi := &file_agent_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +2986,7 @@ func (x *StatsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsRequest.ProtoReflect.Descriptor instead.
 func (*StatsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{27}
+	return file_agent_proto_rawDescGZIP(), []int{29}
 }
 
 type StatsResponse struct {
@@ -2921,7 +3011,7 @@ type StatsResponse struct {
 
 func (x *StatsResponse) Reset() {
 	*x = StatsResponse{}
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2933,7 +3023,7 @@ func (x *StatsResponse) String() string {
 func (*StatsResponse) ProtoMessage() {}
 
 func (x *StatsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[28]
+	mi := &file_agent_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2946,7 +3036,7 @@ func (x *StatsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StatsResponse.ProtoReflect.Descriptor instead.
 func (*StatsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{28}
+	return file_agent_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StatsResponse) GetEvents() uint64 {
@@ -3051,7 +3141,7 @@ type RecordDir struct {
 
 func (x *RecordDir) Reset() {
 	*x = RecordDir{}
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3063,7 +3153,7 @@ func (x *RecordDir) String() string {
 func (*RecordDir) ProtoMessage() {}
 
 func (x *RecordDir) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[29]
+	mi := &file_agent_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3076,7 +3166,7 @@ func (x *RecordDir) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordDir.ProtoReflect.Descriptor instead.
 func (*RecordDir) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{29}
+	return file_agent_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RecordDir) GetDir() string {
@@ -3157,7 +3247,7 @@ type AddBreakpointRequest struct {
 
 func (x *AddBreakpointRequest) Reset() {
 	*x = AddBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3169,7 +3259,7 @@ func (x *AddBreakpointRequest) String() string {
 func (*AddBreakpointRequest) ProtoMessage() {}
 
 func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[30]
+	mi := &file_agent_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3182,7 +3272,7 @@ func (x *AddBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*AddBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{30}
+	return file_agent_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *AddBreakpointRequest) GetPods() *PodSelector {
@@ -3359,7 +3449,7 @@ type HoldAction struct {
 
 func (x *HoldAction) Reset() {
 	*x = HoldAction{}
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3371,7 +3461,7 @@ func (x *HoldAction) String() string {
 func (*HoldAction) ProtoMessage() {}
 
 func (x *HoldAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[31]
+	mi := &file_agent_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3384,7 +3474,7 @@ func (x *HoldAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldAction.ProtoReflect.Descriptor instead.
 func (*HoldAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{31}
+	return file_agent_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *HoldAction) GetLease() *durationpb.Duration {
@@ -3404,7 +3494,7 @@ type SnapshotAction struct {
 
 func (x *SnapshotAction) Reset() {
 	*x = SnapshotAction{}
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3506,7 @@ func (x *SnapshotAction) String() string {
 func (*SnapshotAction) ProtoMessage() {}
 
 func (x *SnapshotAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[32]
+	mi := &file_agent_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3519,7 @@ func (x *SnapshotAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SnapshotAction.ProtoReflect.Descriptor instead.
 func (*SnapshotAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{32}
+	return file_agent_proto_rawDescGZIP(), []int{34}
 }
 
 // LogAction puts values of the call into the pod's story, as a NOTE event. It stops nobody, so that it is allowed at every
@@ -3450,7 +3540,7 @@ type LogAction struct {
 
 func (x *LogAction) Reset() {
 	*x = LogAction{}
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3462,7 +3552,7 @@ func (x *LogAction) String() string {
 func (*LogAction) ProtoMessage() {}
 
 func (x *LogAction) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[33]
+	mi := &file_agent_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3475,7 +3565,7 @@ func (x *LogAction) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LogAction.ProtoReflect.Descriptor instead.
 func (*LogAction) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{33}
+	return file_agent_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LogAction) GetFields() []string {
@@ -3516,7 +3606,7 @@ type Breakpoint struct {
 
 func (x *Breakpoint) Reset() {
 	*x = Breakpoint{}
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3528,7 +3618,7 @@ func (x *Breakpoint) String() string {
 func (*Breakpoint) ProtoMessage() {}
 
 func (x *Breakpoint) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[34]
+	mi := &file_agent_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3541,7 +3631,7 @@ func (x *Breakpoint) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Breakpoint.ProtoReflect.Descriptor instead.
 func (*Breakpoint) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{34}
+	return file_agent_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Breakpoint) GetId() uint32 {
@@ -3625,7 +3715,7 @@ type Refused struct {
 
 func (x *Refused) Reset() {
 	*x = Refused{}
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3727,7 @@ func (x *Refused) String() string {
 func (*Refused) ProtoMessage() {}
 
 func (x *Refused) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[35]
+	mi := &file_agent_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3740,7 @@ func (x *Refused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Refused.ProtoReflect.Descriptor instead.
 func (*Refused) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{35}
+	return file_agent_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *Refused) GetStep() string {
@@ -3685,7 +3775,7 @@ type Problem struct {
 
 func (x *Problem) Reset() {
 	*x = Problem{}
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3697,7 +3787,7 @@ func (x *Problem) String() string {
 func (*Problem) ProtoMessage() {}
 
 func (x *Problem) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[36]
+	mi := &file_agent_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3710,7 +3800,7 @@ func (x *Problem) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Problem.ProtoReflect.Descriptor instead.
 func (*Problem) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{36}
+	return file_agent_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *Problem) GetCode() Problem_Code {
@@ -3749,7 +3839,7 @@ type ListBreakpointsRequest struct {
 
 func (x *ListBreakpointsRequest) Reset() {
 	*x = ListBreakpointsRequest{}
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3761,7 +3851,7 @@ func (x *ListBreakpointsRequest) String() string {
 func (*ListBreakpointsRequest) ProtoMessage() {}
 
 func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[37]
+	mi := &file_agent_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3774,7 +3864,7 @@ func (x *ListBreakpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{37}
+	return file_agent_proto_rawDescGZIP(), []int{39}
 }
 
 type ListBreakpointsResponse struct {
@@ -3786,7 +3876,7 @@ type ListBreakpointsResponse struct {
 
 func (x *ListBreakpointsResponse) Reset() {
 	*x = ListBreakpointsResponse{}
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3798,7 +3888,7 @@ func (x *ListBreakpointsResponse) String() string {
 func (*ListBreakpointsResponse) ProtoMessage() {}
 
 func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[38]
+	mi := &file_agent_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3811,7 +3901,7 @@ func (x *ListBreakpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListBreakpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListBreakpointsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{38}
+	return file_agent_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ListBreakpointsResponse) GetBreakpoints() []*Breakpoint {
@@ -3830,7 +3920,7 @@ type RemoveBreakpointRequest struct {
 
 func (x *RemoveBreakpointRequest) Reset() {
 	*x = RemoveBreakpointRequest{}
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3842,7 +3932,7 @@ func (x *RemoveBreakpointRequest) String() string {
 func (*RemoveBreakpointRequest) ProtoMessage() {}
 
 func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[39]
+	mi := &file_agent_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3855,7 +3945,7 @@ func (x *RemoveBreakpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveBreakpointRequest.ProtoReflect.Descriptor instead.
 func (*RemoveBreakpointRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{39}
+	return file_agent_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RemoveBreakpointRequest) GetId() uint32 {
@@ -3885,7 +3975,7 @@ type HoldRequest struct {
 
 func (x *HoldRequest) Reset() {
 	*x = HoldRequest{}
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3897,7 +3987,7 @@ func (x *HoldRequest) String() string {
 func (*HoldRequest) ProtoMessage() {}
 
 func (x *HoldRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[40]
+	mi := &file_agent_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3910,7 +4000,7 @@ func (x *HoldRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldRequest.ProtoReflect.Descriptor instead.
 func (*HoldRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{40}
+	return file_agent_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HoldRequest) GetPods() *PodSelector {
@@ -3974,7 +4064,7 @@ type StepRequest struct {
 
 func (x *StepRequest) Reset() {
 	*x = StepRequest{}
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3986,7 +4076,7 @@ func (x *StepRequest) String() string {
 func (*StepRequest) ProtoMessage() {}
 
 func (x *StepRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[41]
+	mi := &file_agent_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3999,7 +4089,7 @@ func (x *StepRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StepRequest.ProtoReflect.Descriptor instead.
 func (*StepRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{41}
+	return file_agent_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *StepRequest) GetPods() *PodSelector {
@@ -4069,7 +4159,7 @@ type ContinueRequest struct {
 
 func (x *ContinueRequest) Reset() {
 	*x = ContinueRequest{}
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4081,7 +4171,7 @@ func (x *ContinueRequest) String() string {
 func (*ContinueRequest) ProtoMessage() {}
 
 func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[42]
+	mi := &file_agent_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4094,7 +4184,7 @@ func (x *ContinueRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueRequest.ProtoReflect.Descriptor instead.
 func (*ContinueRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{42}
+	return file_agent_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ContinueRequest) GetPods() *PodSelector {
@@ -4143,7 +4233,7 @@ type ContinueResponse struct {
 
 func (x *ContinueResponse) Reset() {
 	*x = ContinueResponse{}
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4155,7 +4245,7 @@ func (x *ContinueResponse) String() string {
 func (*ContinueResponse) ProtoMessage() {}
 
 func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[43]
+	mi := &file_agent_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4168,7 +4258,7 @@ func (x *ContinueResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ContinueResponse.ProtoReflect.Descriptor instead.
 func (*ContinueResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{43}
+	return file_agent_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *ContinueResponse) GetReleased() []*HoldInfo {
@@ -4198,7 +4288,7 @@ type ListHoldsRequest struct {
 
 func (x *ListHoldsRequest) Reset() {
 	*x = ListHoldsRequest{}
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4210,7 +4300,7 @@ func (x *ListHoldsRequest) String() string {
 func (*ListHoldsRequest) ProtoMessage() {}
 
 func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[44]
+	mi := &file_agent_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4223,7 +4313,7 @@ func (x *ListHoldsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsRequest.ProtoReflect.Descriptor instead.
 func (*ListHoldsRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{44}
+	return file_agent_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ListHoldsRequest) GetPods() *PodSelector {
@@ -4265,7 +4355,7 @@ type ListHoldsResponse struct {
 
 func (x *ListHoldsResponse) Reset() {
 	*x = ListHoldsResponse{}
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4277,7 +4367,7 @@ func (x *ListHoldsResponse) String() string {
 func (*ListHoldsResponse) ProtoMessage() {}
 
 func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[45]
+	mi := &file_agent_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4290,7 +4380,7 @@ func (x *ListHoldsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListHoldsResponse.ProtoReflect.Descriptor instead.
 func (*ListHoldsResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{45}
+	return file_agent_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ListHoldsResponse) GetHolds() []*HoldInfo {
@@ -4322,7 +4412,7 @@ type RetryRequest struct {
 
 func (x *RetryRequest) Reset() {
 	*x = RetryRequest{}
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4334,7 +4424,7 @@ func (x *RetryRequest) String() string {
 func (*RetryRequest) ProtoMessage() {}
 
 func (x *RetryRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[46]
+	mi := &file_agent_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4347,7 +4437,7 @@ func (x *RetryRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryRequest.ProtoReflect.Descriptor instead.
 func (*RetryRequest) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{46}
+	return file_agent_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RetryRequest) GetPods() *PodSelector {
@@ -4389,7 +4479,7 @@ type RetryResponse struct {
 
 func (x *RetryResponse) Reset() {
 	*x = RetryResponse{}
-	mi := &file_agent_proto_msgTypes[47]
+	mi := &file_agent_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4401,7 +4491,7 @@ func (x *RetryResponse) String() string {
 func (*RetryResponse) ProtoMessage() {}
 
 func (x *RetryResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[47]
+	mi := &file_agent_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4414,7 +4504,7 @@ func (x *RetryResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetryResponse.ProtoReflect.Descriptor instead.
 func (*RetryResponse) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{47}
+	return file_agent_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RetryResponse) GetPod() *Pod {
@@ -4467,7 +4557,7 @@ type EndedBackOff struct {
 
 func (x *EndedBackOff) Reset() {
 	*x = EndedBackOff{}
-	mi := &file_agent_proto_msgTypes[48]
+	mi := &file_agent_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4479,7 +4569,7 @@ func (x *EndedBackOff) String() string {
 func (*EndedBackOff) ProtoMessage() {}
 
 func (x *EndedBackOff) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[48]
+	mi := &file_agent_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4492,7 +4582,7 @@ func (x *EndedBackOff) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndedBackOff.ProtoReflect.Descriptor instead.
 func (*EndedBackOff) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{48}
+	return file_agent_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *EndedBackOff) GetStep() string {
@@ -4556,7 +4646,7 @@ type HoldInfo struct {
 
 func (x *HoldInfo) Reset() {
 	*x = HoldInfo{}
-	mi := &file_agent_proto_msgTypes[49]
+	mi := &file_agent_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4568,7 +4658,7 @@ func (x *HoldInfo) String() string {
 func (*HoldInfo) ProtoMessage() {}
 
 func (x *HoldInfo) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[49]
+	mi := &file_agent_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4581,7 +4671,7 @@ func (x *HoldInfo) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HoldInfo.ProtoReflect.Descriptor instead.
 func (*HoldInfo) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{49}
+	return file_agent_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *HoldInfo) GetId() uint32 {
@@ -4729,7 +4819,7 @@ type Budget struct {
 
 func (x *Budget) Reset() {
 	*x = Budget{}
-	mi := &file_agent_proto_msgTypes[50]
+	mi := &file_agent_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4741,7 +4831,7 @@ func (x *Budget) String() string {
 func (*Budget) ProtoMessage() {}
 
 func (x *Budget) ProtoReflect() protoreflect.Message {
-	mi := &file_agent_proto_msgTypes[50]
+	mi := &file_agent_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4754,7 +4844,7 @@ func (x *Budget) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Budget.ProtoReflect.Descriptor instead.
 func (*Budget) Descriptor() ([]byte, []int) {
-	return file_agent_proto_rawDescGZIP(), []int{50}
+	return file_agent_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Budget) GetTimer() string {
@@ -4917,7 +5007,7 @@ const file_agent_proto_rawDesc = "" +
 	"\x04file\x18\b \x01(\tR\x04file\x12\x12\n" +
 	"\x04line\x18\t \x01(\x05R\x04line\x127\n" +
 	"\tabilities\x18\v \x03(\v2\x19.podstep.agent.v1.AbilityR\tabilitiesJ\x04\b\x04\x10\x05J\x04\b\a\x10\bJ\x04\b\n" +
-	"\x10\v\"\x83\x03\n" +
+	"\x10\v\"\x9d\x03\n" +
 	"\aAbility\x12\x14\n" +
 	"\x05probe\x18\x01 \x01(\rR\x05probe\x12\x14\n" +
 	"\x05entry\x18\x02 \x01(\bR\x05entry\x12\x12\n" +
@@ -4932,7 +5022,8 @@ const file_agent_proto_rawDesc = "" +
 	"\x06unseen\x18\n" +
 	" \x01(\v2\x18.podstep.agent.v1.ReasonR\x06unseen\x121\n" +
 	"\ano_hold\x18\v \x01(\v2\x18.podstep.agent.v1.ReasonR\x06noHold\x121\n" +
-	"\ano_fail\x18\f \x01(\v2\x18.podstep.agent.v1.ReasonR\x06noFail\"\xcf\x01\n" +
+	"\ano_fail\x18\f \x01(\v2\x18.podstep.agent.v1.ReasonR\x06noFail\x12\x18\n" +
+	"\aclosely\x18\r \x01(\bR\aclosely\"\xcf\x01\n" +
 	"\vPodSelector\x12\x1c\n" +
 	"\tnamespace\x18\x01 \x01(\tR\tnamespace\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x10\n" +
@@ -4946,7 +5037,10 @@ const file_agent_proto_rawDesc = "" +
 	"\x05steps\x18\x02 \x03(\tR\x05steps\x12\x18\n" +
 	"\ahistory\x18\x03 \x01(\bR\ahistory\x12!\n" +
 	"\fonly_history\x18\x04 \x01(\bR\vonlyHistory\x12\x12\n" +
-	"\x04node\x18\x05 \x01(\bR\x04node\"@\n" +
+	"\x04node\x18\x05 \x01(\bR\x04node\"H\n" +
+	"\x13WatchCloselyRequest\x121\n" +
+	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\"\x16\n" +
+	"\x14WatchCloselyResponse\"@\n" +
 	"\vPodsRequest\x121\n" +
 	"\x04pods\x18\x01 \x01(\v2\x1d.podstep.agent.v1.PodSelectorR\x04pods\"P\n" +
 	"\fPodsResponse\x12.\n" +
@@ -5226,10 +5320,12 @@ const file_agent_proto_rawDesc = "" +
 	"\n" +
 	"CAUSE_STEP\x10\x02\x12\x14\n" +
 	"\x10CAUSE_BREAKPOINT\x10\x03\x12\x0f\n" +
-	"\vCAUSE_DELAY\x10\x042\xec\t\n" +
+	"\vCAUSE_DELAY\x10\x042\xcd\n" +
+	"\n" +
 	"\x05Agent\x12E\n" +
 	"\x04Info\x12\x1d.podstep.agent.v1.InfoRequest\x1a\x1e.podstep.agent.v1.InfoResponse\x12B\n" +
-	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12E\n" +
+	"\x05Watch\x12\x1e.podstep.agent.v1.WatchRequest\x1a\x17.podstep.agent.v1.Batch0\x01\x12_\n" +
+	"\fWatchClosely\x12%.podstep.agent.v1.WatchCloselyRequest\x1a&.podstep.agent.v1.WatchCloselyResponse0\x01\x12E\n" +
 	"\x04Pods\x12\x1d.podstep.agent.v1.PodsRequest\x1a\x1e.podstep.agent.v1.PodsResponse\x12H\n" +
 	"\x05Stats\x12\x1e.podstep.agent.v1.StatsRequest\x1a\x1f.podstep.agent.v1.StatsResponse\x12U\n" +
 	"\rAddBreakpoint\x12&.podstep.agent.v1.AddBreakpointRequest\x1a\x1c.podstep.agent.v1.Breakpoint\x12f\n" +
@@ -5258,7 +5354,7 @@ func file_agent_proto_rawDescGZIP() []byte {
 }
 
 var file_agent_proto_enumTypes = make([]protoimpl.EnumInfo, 6)
-var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
+var file_agent_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
 var file_agent_proto_goTypes = []any{
 	(Kind)(0),                       // 0: podstep.agent.v1.Kind
 	(ProbeState)(0),                 // 1: podstep.agent.v1.ProbeState
@@ -5290,39 +5386,41 @@ var file_agent_proto_goTypes = []any{
 	(*Ability)(nil),                 // 27: podstep.agent.v1.Ability
 	(*PodSelector)(nil),             // 28: podstep.agent.v1.PodSelector
 	(*WatchRequest)(nil),            // 29: podstep.agent.v1.WatchRequest
-	(*PodsRequest)(nil),             // 30: podstep.agent.v1.PodsRequest
-	(*PodsResponse)(nil),            // 31: podstep.agent.v1.PodsResponse
-	(*PodState)(nil),                // 32: podstep.agent.v1.PodState
-	(*StatsRequest)(nil),            // 33: podstep.agent.v1.StatsRequest
-	(*StatsResponse)(nil),           // 34: podstep.agent.v1.StatsResponse
-	(*RecordDir)(nil),               // 35: podstep.agent.v1.RecordDir
-	(*AddBreakpointRequest)(nil),    // 36: podstep.agent.v1.AddBreakpointRequest
-	(*HoldAction)(nil),              // 37: podstep.agent.v1.HoldAction
-	(*SnapshotAction)(nil),          // 38: podstep.agent.v1.SnapshotAction
-	(*LogAction)(nil),               // 39: podstep.agent.v1.LogAction
-	(*Breakpoint)(nil),              // 40: podstep.agent.v1.Breakpoint
-	(*Refused)(nil),                 // 41: podstep.agent.v1.Refused
-	(*Problem)(nil),                 // 42: podstep.agent.v1.Problem
-	(*ListBreakpointsRequest)(nil),  // 43: podstep.agent.v1.ListBreakpointsRequest
-	(*ListBreakpointsResponse)(nil), // 44: podstep.agent.v1.ListBreakpointsResponse
-	(*RemoveBreakpointRequest)(nil), // 45: podstep.agent.v1.RemoveBreakpointRequest
-	(*HoldRequest)(nil),             // 46: podstep.agent.v1.HoldRequest
-	(*StepRequest)(nil),             // 47: podstep.agent.v1.StepRequest
-	(*ContinueRequest)(nil),         // 48: podstep.agent.v1.ContinueRequest
-	(*ContinueResponse)(nil),        // 49: podstep.agent.v1.ContinueResponse
-	(*ListHoldsRequest)(nil),        // 50: podstep.agent.v1.ListHoldsRequest
-	(*ListHoldsResponse)(nil),       // 51: podstep.agent.v1.ListHoldsResponse
-	(*RetryRequest)(nil),            // 52: podstep.agent.v1.RetryRequest
-	(*RetryResponse)(nil),           // 53: podstep.agent.v1.RetryResponse
-	(*EndedBackOff)(nil),            // 54: podstep.agent.v1.EndedBackOff
-	(*HoldInfo)(nil),                // 55: podstep.agent.v1.HoldInfo
-	(*Budget)(nil),                  // 56: podstep.agent.v1.Budget
-	nil,                             // 57: podstep.agent.v1.Reason.ArgsEntry
-	nil,                             // 58: podstep.agent.v1.PodSelector.LabelsEntry
-	nil,                             // 59: podstep.agent.v1.StatsResponse.DroppedEntry
-	nil,                             // 60: podstep.agent.v1.Problem.ArgsEntry
-	(*durationpb.Duration)(nil),     // 61: google.protobuf.Duration
-	(*timestamppb.Timestamp)(nil),   // 62: google.protobuf.Timestamp
+	(*WatchCloselyRequest)(nil),     // 30: podstep.agent.v1.WatchCloselyRequest
+	(*WatchCloselyResponse)(nil),    // 31: podstep.agent.v1.WatchCloselyResponse
+	(*PodsRequest)(nil),             // 32: podstep.agent.v1.PodsRequest
+	(*PodsResponse)(nil),            // 33: podstep.agent.v1.PodsResponse
+	(*PodState)(nil),                // 34: podstep.agent.v1.PodState
+	(*StatsRequest)(nil),            // 35: podstep.agent.v1.StatsRequest
+	(*StatsResponse)(nil),           // 36: podstep.agent.v1.StatsResponse
+	(*RecordDir)(nil),               // 37: podstep.agent.v1.RecordDir
+	(*AddBreakpointRequest)(nil),    // 38: podstep.agent.v1.AddBreakpointRequest
+	(*HoldAction)(nil),              // 39: podstep.agent.v1.HoldAction
+	(*SnapshotAction)(nil),          // 40: podstep.agent.v1.SnapshotAction
+	(*LogAction)(nil),               // 41: podstep.agent.v1.LogAction
+	(*Breakpoint)(nil),              // 42: podstep.agent.v1.Breakpoint
+	(*Refused)(nil),                 // 43: podstep.agent.v1.Refused
+	(*Problem)(nil),                 // 44: podstep.agent.v1.Problem
+	(*ListBreakpointsRequest)(nil),  // 45: podstep.agent.v1.ListBreakpointsRequest
+	(*ListBreakpointsResponse)(nil), // 46: podstep.agent.v1.ListBreakpointsResponse
+	(*RemoveBreakpointRequest)(nil), // 47: podstep.agent.v1.RemoveBreakpointRequest
+	(*HoldRequest)(nil),             // 48: podstep.agent.v1.HoldRequest
+	(*StepRequest)(nil),             // 49: podstep.agent.v1.StepRequest
+	(*ContinueRequest)(nil),         // 50: podstep.agent.v1.ContinueRequest
+	(*ContinueResponse)(nil),        // 51: podstep.agent.v1.ContinueResponse
+	(*ListHoldsRequest)(nil),        // 52: podstep.agent.v1.ListHoldsRequest
+	(*ListHoldsResponse)(nil),       // 53: podstep.agent.v1.ListHoldsResponse
+	(*RetryRequest)(nil),            // 54: podstep.agent.v1.RetryRequest
+	(*RetryResponse)(nil),           // 55: podstep.agent.v1.RetryResponse
+	(*EndedBackOff)(nil),            // 56: podstep.agent.v1.EndedBackOff
+	(*HoldInfo)(nil),                // 57: podstep.agent.v1.HoldInfo
+	(*Budget)(nil),                  // 58: podstep.agent.v1.Budget
+	nil,                             // 59: podstep.agent.v1.Reason.ArgsEntry
+	nil,                             // 60: podstep.agent.v1.PodSelector.LabelsEntry
+	nil,                             // 61: podstep.agent.v1.StatsResponse.DroppedEntry
+	nil,                             // 62: podstep.agent.v1.Problem.ArgsEntry
+	(*durationpb.Duration)(nil),     // 63: google.protobuf.Duration
+	(*timestamppb.Timestamp)(nil),   // 64: google.protobuf.Timestamp
 }
 var file_agent_proto_depIdxs = []int32{
 	28,  // 0: podstep.agent.v1.SegmentsRequest.pods:type_name -> podstep.agent.v1.PodSelector
@@ -5332,122 +5430,125 @@ var file_agent_proto_depIdxs = []int32{
 	14,  // 4: podstep.agent.v1.LookResponse.arguments:type_name -> podstep.agent.v1.Variable
 	14,  // 5: podstep.agent.v1.LookResponse.locals:type_name -> podstep.agent.v1.Variable
 	14,  // 6: podstep.agent.v1.LookResponse.value:type_name -> podstep.agent.v1.Variable
-	61,  // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
+	63,  // 7: podstep.agent.v1.LookResponse.stood:type_name -> google.protobuf.Duration
 	12,  // 8: podstep.agent.v1.LookResponse.goroutines:type_name -> podstep.agent.v1.Goroutine
 	0,   // 9: podstep.agent.v1.Event.kind:type_name -> podstep.agent.v1.Kind
 	17,  // 10: podstep.agent.v1.Event.fields:type_name -> podstep.agent.v1.Field
 	15,  // 11: podstep.agent.v1.Batch.pods:type_name -> podstep.agent.v1.Pod
-	62,  // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
+	64,  // 12: podstep.agent.v1.InfoResponse.started:type_name -> google.protobuf.Timestamp
 	26,  // 13: podstep.agent.v1.InfoResponse.steps:type_name -> podstep.agent.v1.Step
 	24,  // 14: podstep.agent.v1.InfoResponse.limits:type_name -> podstep.agent.v1.Limits
 	21,  // 15: podstep.agent.v1.InfoResponse.probes:type_name -> podstep.agent.v1.Probe
 	25,  // 16: podstep.agent.v1.InfoResponse.you:type_name -> podstep.agent.v1.Peer
 	1,   // 17: podstep.agent.v1.Probe.state:type_name -> podstep.agent.v1.ProbeState
 	23,  // 18: podstep.agent.v1.Probe.reason:type_name -> podstep.agent.v1.Reason
-	62,  // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
+	64,  // 19: podstep.agent.v1.Probe.since:type_name -> google.protobuf.Timestamp
 	22,  // 20: podstep.agent.v1.Probe.knows:type_name -> podstep.agent.v1.Knows
-	57,  // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
-	61,  // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
-	61,  // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
-	61,  // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
-	61,  // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
+	59,  // 21: podstep.agent.v1.Reason.args:type_name -> podstep.agent.v1.Reason.ArgsEntry
+	63,  // 22: podstep.agent.v1.Limits.lease:type_name -> google.protobuf.Duration
+	63,  // 23: podstep.agent.v1.Limits.wait:type_name -> google.protobuf.Duration
+	63,  // 24: podstep.agent.v1.Limits.delay:type_name -> google.protobuf.Duration
+	63,  // 25: podstep.agent.v1.Limits.expires:type_name -> google.protobuf.Duration
 	27,  // 26: podstep.agent.v1.Step.abilities:type_name -> podstep.agent.v1.Ability
 	23,  // 27: podstep.agent.v1.Ability.unseen:type_name -> podstep.agent.v1.Reason
 	23,  // 28: podstep.agent.v1.Ability.no_hold:type_name -> podstep.agent.v1.Reason
 	23,  // 29: podstep.agent.v1.Ability.no_fail:type_name -> podstep.agent.v1.Reason
-	58,  // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
+	60,  // 30: podstep.agent.v1.PodSelector.labels:type_name -> podstep.agent.v1.PodSelector.LabelsEntry
 	28,  // 31: podstep.agent.v1.WatchRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	28,  // 32: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	32,  // 33: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
-	15,  // 34: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
-	62,  // 35: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
-	55,  // 36: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
-	59,  // 37: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
-	35,  // 38: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
-	28,  // 39: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	2,   // 40: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
-	61,  // 41: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
-	37,  // 42: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
-	61,  // 43: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
-	38,  // 44: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
-	39,  // 45: podstep.agent.v1.AddBreakpointRequest.log:type_name -> podstep.agent.v1.LogAction
-	61,  // 46: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
-	61,  // 47: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
-	36,  // 48: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
-	41,  // 49: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
-	62,  // 50: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
-	25,  // 51: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
-	13,  // 52: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
-	42,  // 53: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
-	5,   // 54: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
-	60,  // 55: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
-	42,  // 56: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
-	23,  // 57: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
-	40,  // 58: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
-	28,  // 59: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	61,  // 60: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
-	61,  // 61: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
-	28,  // 62: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	3,   // 63: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
-	61,  // 64: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
-	61,  // 65: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
-	28,  // 66: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	55,  // 67: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
-	28,  // 68: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	55,  // 69: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
-	28,  // 70: podstep.agent.v1.RetryRequest.pods:type_name -> podstep.agent.v1.PodSelector
-	61,  // 71: podstep.agent.v1.RetryRequest.wait:type_name -> google.protobuf.Duration
-	15,  // 72: podstep.agent.v1.RetryResponse.pod:type_name -> podstep.agent.v1.Pod
-	54,  // 73: podstep.agent.v1.RetryResponse.ended:type_name -> podstep.agent.v1.EndedBackOff
-	17,  // 74: podstep.agent.v1.EndedBackOff.of:type_name -> podstep.agent.v1.Field
-	61,  // 75: podstep.agent.v1.EndedBackOff.length:type_name -> google.protobuf.Duration
-	15,  // 76: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
-	62,  // 77: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
-	61,  // 78: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
-	56,  // 79: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
-	17,  // 80: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
-	25,  // 81: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
-	61,  // 82: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
-	4,   // 83: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
-	13,  // 84: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
-	61,  // 85: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
-	19,  // 86: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
-	29,  // 87: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
-	30,  // 88: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
-	33,  // 89: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
-	36,  // 90: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
-	43,  // 91: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
-	45,  // 92: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
-	46,  // 93: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
-	46,  // 94: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
-	47,  // 95: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
-	48,  // 96: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
-	50,  // 97: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
-	52,  // 98: podstep.agent.v1.Agent.Retry:input_type -> podstep.agent.v1.RetryRequest
-	10,  // 99: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
-	6,   // 100: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
-	8,   // 101: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
-	20,  // 102: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
-	18,  // 103: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
-	31,  // 104: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
-	34,  // 105: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
-	40,  // 106: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	44,  // 107: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
-	40,  // 108: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
-	55,  // 109: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
-	55,  // 110: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
-	55,  // 111: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
-	49,  // 112: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
-	51,  // 113: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
-	53,  // 114: podstep.agent.v1.Agent.Retry:output_type -> podstep.agent.v1.RetryResponse
-	11,  // 115: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
-	7,   // 116: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
-	9,   // 117: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
-	102, // [102:118] is the sub-list for method output_type
-	86,  // [86:102] is the sub-list for method input_type
-	86,  // [86:86] is the sub-list for extension type_name
-	86,  // [86:86] is the sub-list for extension extendee
-	0,   // [0:86] is the sub-list for field type_name
+	28,  // 32: podstep.agent.v1.WatchCloselyRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	28,  // 33: podstep.agent.v1.PodsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	34,  // 34: podstep.agent.v1.PodsResponse.pods:type_name -> podstep.agent.v1.PodState
+	15,  // 35: podstep.agent.v1.PodState.pod:type_name -> podstep.agent.v1.Pod
+	64,  // 36: podstep.agent.v1.PodState.since:type_name -> google.protobuf.Timestamp
+	57,  // 37: podstep.agent.v1.PodState.holds:type_name -> podstep.agent.v1.HoldInfo
+	61,  // 38: podstep.agent.v1.StatsResponse.dropped:type_name -> podstep.agent.v1.StatsResponse.DroppedEntry
+	37,  // 39: podstep.agent.v1.StatsResponse.record:type_name -> podstep.agent.v1.RecordDir
+	28,  // 40: podstep.agent.v1.AddBreakpointRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	2,   // 41: podstep.agent.v1.AddBreakpointRequest.on:type_name -> podstep.agent.v1.On
+	63,  // 42: podstep.agent.v1.AddBreakpointRequest.slower_than:type_name -> google.protobuf.Duration
+	39,  // 43: podstep.agent.v1.AddBreakpointRequest.hold:type_name -> podstep.agent.v1.HoldAction
+	63,  // 44: podstep.agent.v1.AddBreakpointRequest.delay:type_name -> google.protobuf.Duration
+	40,  // 45: podstep.agent.v1.AddBreakpointRequest.snapshot:type_name -> podstep.agent.v1.SnapshotAction
+	41,  // 46: podstep.agent.v1.AddBreakpointRequest.log:type_name -> podstep.agent.v1.LogAction
+	63,  // 47: podstep.agent.v1.AddBreakpointRequest.expires:type_name -> google.protobuf.Duration
+	63,  // 48: podstep.agent.v1.HoldAction.lease:type_name -> google.protobuf.Duration
+	38,  // 49: podstep.agent.v1.Breakpoint.spec:type_name -> podstep.agent.v1.AddBreakpointRequest
+	43,  // 50: podstep.agent.v1.Breakpoint.refused:type_name -> podstep.agent.v1.Refused
+	64,  // 51: podstep.agent.v1.Breakpoint.expires:type_name -> google.protobuf.Timestamp
+	25,  // 52: podstep.agent.v1.Breakpoint.peer:type_name -> podstep.agent.v1.Peer
+	13,  // 53: podstep.agent.v1.Breakpoint.places:type_name -> podstep.agent.v1.StackFrame
+	44,  // 54: podstep.agent.v1.Refused.problem:type_name -> podstep.agent.v1.Problem
+	5,   // 55: podstep.agent.v1.Problem.code:type_name -> podstep.agent.v1.Problem.Code
+	62,  // 56: podstep.agent.v1.Problem.args:type_name -> podstep.agent.v1.Problem.ArgsEntry
+	44,  // 57: podstep.agent.v1.Problem.cause:type_name -> podstep.agent.v1.Problem
+	23,  // 58: podstep.agent.v1.Problem.reason:type_name -> podstep.agent.v1.Reason
+	42,  // 59: podstep.agent.v1.ListBreakpointsResponse.breakpoints:type_name -> podstep.agent.v1.Breakpoint
+	28,  // 60: podstep.agent.v1.HoldRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	63,  // 61: podstep.agent.v1.HoldRequest.lease:type_name -> google.protobuf.Duration
+	63,  // 62: podstep.agent.v1.HoldRequest.wait:type_name -> google.protobuf.Duration
+	28,  // 63: podstep.agent.v1.StepRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	3,   // 64: podstep.agent.v1.StepRequest.mode:type_name -> podstep.agent.v1.StepMode
+	63,  // 65: podstep.agent.v1.StepRequest.lease:type_name -> google.protobuf.Duration
+	63,  // 66: podstep.agent.v1.StepRequest.wait:type_name -> google.protobuf.Duration
+	28,  // 67: podstep.agent.v1.ContinueRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	57,  // 68: podstep.agent.v1.ContinueResponse.released:type_name -> podstep.agent.v1.HoldInfo
+	28,  // 69: podstep.agent.v1.ListHoldsRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	57,  // 70: podstep.agent.v1.ListHoldsResponse.holds:type_name -> podstep.agent.v1.HoldInfo
+	28,  // 71: podstep.agent.v1.RetryRequest.pods:type_name -> podstep.agent.v1.PodSelector
+	63,  // 72: podstep.agent.v1.RetryRequest.wait:type_name -> google.protobuf.Duration
+	15,  // 73: podstep.agent.v1.RetryResponse.pod:type_name -> podstep.agent.v1.Pod
+	56,  // 74: podstep.agent.v1.RetryResponse.ended:type_name -> podstep.agent.v1.EndedBackOff
+	17,  // 75: podstep.agent.v1.EndedBackOff.of:type_name -> podstep.agent.v1.Field
+	63,  // 76: podstep.agent.v1.EndedBackOff.length:type_name -> google.protobuf.Duration
+	15,  // 77: podstep.agent.v1.HoldInfo.pod:type_name -> podstep.agent.v1.Pod
+	64,  // 78: podstep.agent.v1.HoldInfo.since:type_name -> google.protobuf.Timestamp
+	63,  // 79: podstep.agent.v1.HoldInfo.lease:type_name -> google.protobuf.Duration
+	58,  // 80: podstep.agent.v1.HoldInfo.budget:type_name -> podstep.agent.v1.Budget
+	17,  // 81: podstep.agent.v1.HoldInfo.fields:type_name -> podstep.agent.v1.Field
+	25,  // 82: podstep.agent.v1.HoldInfo.peer:type_name -> podstep.agent.v1.Peer
+	63,  // 83: podstep.agent.v1.HoldInfo.ends:type_name -> google.protobuf.Duration
+	4,   // 84: podstep.agent.v1.HoldInfo.cause:type_name -> podstep.agent.v1.Cause
+	13,  // 85: podstep.agent.v1.HoldInfo.place:type_name -> podstep.agent.v1.StackFrame
+	63,  // 86: podstep.agent.v1.Budget.left:type_name -> google.protobuf.Duration
+	19,  // 87: podstep.agent.v1.Agent.Info:input_type -> podstep.agent.v1.InfoRequest
+	29,  // 88: podstep.agent.v1.Agent.Watch:input_type -> podstep.agent.v1.WatchRequest
+	30,  // 89: podstep.agent.v1.Agent.WatchClosely:input_type -> podstep.agent.v1.WatchCloselyRequest
+	32,  // 90: podstep.agent.v1.Agent.Pods:input_type -> podstep.agent.v1.PodsRequest
+	35,  // 91: podstep.agent.v1.Agent.Stats:input_type -> podstep.agent.v1.StatsRequest
+	38,  // 92: podstep.agent.v1.Agent.AddBreakpoint:input_type -> podstep.agent.v1.AddBreakpointRequest
+	45,  // 93: podstep.agent.v1.Agent.ListBreakpoints:input_type -> podstep.agent.v1.ListBreakpointsRequest
+	47,  // 94: podstep.agent.v1.Agent.RemoveBreakpoint:input_type -> podstep.agent.v1.RemoveBreakpointRequest
+	48,  // 95: podstep.agent.v1.Agent.Hold:input_type -> podstep.agent.v1.HoldRequest
+	48,  // 96: podstep.agent.v1.Agent.HoldWhile:input_type -> podstep.agent.v1.HoldRequest
+	49,  // 97: podstep.agent.v1.Agent.Step:input_type -> podstep.agent.v1.StepRequest
+	50,  // 98: podstep.agent.v1.Agent.Continue:input_type -> podstep.agent.v1.ContinueRequest
+	52,  // 99: podstep.agent.v1.Agent.ListHolds:input_type -> podstep.agent.v1.ListHoldsRequest
+	54,  // 100: podstep.agent.v1.Agent.Retry:input_type -> podstep.agent.v1.RetryRequest
+	10,  // 101: podstep.agent.v1.Agent.Look:input_type -> podstep.agent.v1.LookRequest
+	6,   // 102: podstep.agent.v1.Agent.Segments:input_type -> podstep.agent.v1.SegmentsRequest
+	8,   // 103: podstep.agent.v1.Agent.ReadSegment:input_type -> podstep.agent.v1.ReadSegmentRequest
+	20,  // 104: podstep.agent.v1.Agent.Info:output_type -> podstep.agent.v1.InfoResponse
+	18,  // 105: podstep.agent.v1.Agent.Watch:output_type -> podstep.agent.v1.Batch
+	31,  // 106: podstep.agent.v1.Agent.WatchClosely:output_type -> podstep.agent.v1.WatchCloselyResponse
+	33,  // 107: podstep.agent.v1.Agent.Pods:output_type -> podstep.agent.v1.PodsResponse
+	36,  // 108: podstep.agent.v1.Agent.Stats:output_type -> podstep.agent.v1.StatsResponse
+	42,  // 109: podstep.agent.v1.Agent.AddBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	46,  // 110: podstep.agent.v1.Agent.ListBreakpoints:output_type -> podstep.agent.v1.ListBreakpointsResponse
+	42,  // 111: podstep.agent.v1.Agent.RemoveBreakpoint:output_type -> podstep.agent.v1.Breakpoint
+	57,  // 112: podstep.agent.v1.Agent.Hold:output_type -> podstep.agent.v1.HoldInfo
+	57,  // 113: podstep.agent.v1.Agent.HoldWhile:output_type -> podstep.agent.v1.HoldInfo
+	57,  // 114: podstep.agent.v1.Agent.Step:output_type -> podstep.agent.v1.HoldInfo
+	51,  // 115: podstep.agent.v1.Agent.Continue:output_type -> podstep.agent.v1.ContinueResponse
+	53,  // 116: podstep.agent.v1.Agent.ListHolds:output_type -> podstep.agent.v1.ListHoldsResponse
+	55,  // 117: podstep.agent.v1.Agent.Retry:output_type -> podstep.agent.v1.RetryResponse
+	11,  // 118: podstep.agent.v1.Agent.Look:output_type -> podstep.agent.v1.LookResponse
+	7,   // 119: podstep.agent.v1.Agent.Segments:output_type -> podstep.agent.v1.Segment
+	9,   // 120: podstep.agent.v1.Agent.ReadSegment:output_type -> podstep.agent.v1.SegmentBytes
+	104, // [104:121] is the sub-list for method output_type
+	87,  // [87:104] is the sub-list for method input_type
+	87,  // [87:87] is the sub-list for extension type_name
+	87,  // [87:87] is the sub-list for extension extendee
+	0,   // [0:87] is the sub-list for field type_name
 }
 
 func init() { file_agent_proto_init() }
@@ -5463,22 +5564,22 @@ func file_agent_proto_init() {
 		(*Field_Json)(nil),
 		(*Field_Real)(nil),
 	}
-	file_agent_proto_msgTypes[30].OneofWrappers = []any{
+	file_agent_proto_msgTypes[32].OneofWrappers = []any{
 		(*AddBreakpointRequest_Hold)(nil),
 		(*AddBreakpointRequest_Fail)(nil),
 		(*AddBreakpointRequest_Delay)(nil),
 		(*AddBreakpointRequest_Snapshot)(nil),
 		(*AddBreakpointRequest_Log)(nil),
 	}
-	file_agent_proto_msgTypes[42].OneofWrappers = []any{}
 	file_agent_proto_msgTypes[44].OneofWrappers = []any{}
+	file_agent_proto_msgTypes[46].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_agent_proto_rawDesc), len(file_agent_proto_rawDesc)),
 			NumEnums:      6,
-			NumMessages:   55,
+			NumMessages:   57,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -24,6 +24,7 @@ const _ = grpc.SupportPackageIsVersion9
 const (
 	Agent_Info_FullMethodName             = "/podstep.agent.v1.Agent/Info"
 	Agent_Watch_FullMethodName            = "/podstep.agent.v1.Agent/Watch"
+	Agent_WatchClosely_FullMethodName     = "/podstep.agent.v1.Agent/WatchClosely"
 	Agent_Pods_FullMethodName             = "/podstep.agent.v1.Agent/Pods"
 	Agent_Stats_FullMethodName            = "/podstep.agent.v1.Agent/Stats"
 	Agent_AddBreakpoint_FullMethodName    = "/podstep.agent.v1.Agent/AddBreakpoint"
@@ -51,6 +52,9 @@ type AgentClient interface {
 	// Watch streams events: first, if asked for, those that the flight recorder remembers, then those that happen.
 	// In between no event is lost or sent twice.
 	Watch(ctx context.Context, in *WatchRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Batch], error)
+	// WatchClosely makes the probes look at all steps of some pods while the stream lasts, not only at those that they look at all
+	// the time: see Ability.closely. It answers once, when they do.
+	WatchClosely(ctx context.Context, in *WatchCloselyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCloselyResponse], error)
 	// Pods returns what every pod is doing.
 	Pods(ctx context.Context, in *PodsRequest, opts ...grpc.CallOption) (*PodsResponse, error)
 	// Stats returns how the agent itself is doing.
@@ -116,6 +120,25 @@ func (c *agentClient) Watch(ctx context.Context, in *WatchRequest, opts ...grpc.
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Agent_WatchClient = grpc.ServerStreamingClient[Batch]
 
+func (c *agentClient) WatchClosely(ctx context.Context, in *WatchCloselyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCloselyResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[1], Agent_WatchClosely_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[WatchCloselyRequest, WatchCloselyResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_WatchCloselyClient = grpc.ServerStreamingClient[WatchCloselyResponse]
+
 func (c *agentClient) Pods(ctx context.Context, in *PodsRequest, opts ...grpc.CallOption) (*PodsResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(PodsResponse)
@@ -178,7 +201,7 @@ func (c *agentClient) Hold(ctx context.Context, in *HoldRequest, opts ...grpc.Ca
 
 func (c *agentClient) HoldWhile(ctx context.Context, in *HoldRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[HoldInfo], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[1], Agent_HoldWhile_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[2], Agent_HoldWhile_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +270,7 @@ func (c *agentClient) Look(ctx context.Context, in *LookRequest, opts ...grpc.Ca
 
 func (c *agentClient) Segments(ctx context.Context, in *SegmentsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[Segment], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[2], Agent_Segments_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[3], Agent_Segments_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -266,7 +289,7 @@ type Agent_SegmentsClient = grpc.ServerStreamingClient[Segment]
 
 func (c *agentClient) ReadSegment(ctx context.Context, in *ReadSegmentRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SegmentBytes], error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
-	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[3], Agent_ReadSegment_FullMethodName, cOpts...)
+	stream, err := c.cc.NewStream(ctx, &Agent_ServiceDesc.Streams[4], Agent_ReadSegment_FullMethodName, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -294,6 +317,9 @@ type AgentServer interface {
 	// Watch streams events: first, if asked for, those that the flight recorder remembers, then those that happen.
 	// In between no event is lost or sent twice.
 	Watch(*WatchRequest, grpc.ServerStreamingServer[Batch]) error
+	// WatchClosely makes the probes look at all steps of some pods while the stream lasts, not only at those that they look at all
+	// the time: see Ability.closely. It answers once, when they do.
+	WatchClosely(*WatchCloselyRequest, grpc.ServerStreamingServer[WatchCloselyResponse]) error
 	// Pods returns what every pod is doing.
 	Pods(context.Context, *PodsRequest) (*PodsResponse, error)
 	// Stats returns how the agent itself is doing.
@@ -335,6 +361,9 @@ func (UnimplementedAgentServer) Info(context.Context, *InfoRequest) (*InfoRespon
 }
 func (UnimplementedAgentServer) Watch(*WatchRequest, grpc.ServerStreamingServer[Batch]) error {
 	return status.Error(codes.Unimplemented, "method Watch not implemented")
+}
+func (UnimplementedAgentServer) WatchClosely(*WatchCloselyRequest, grpc.ServerStreamingServer[WatchCloselyResponse]) error {
+	return status.Error(codes.Unimplemented, "method WatchClosely not implemented")
 }
 func (UnimplementedAgentServer) Pods(context.Context, *PodsRequest) (*PodsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Pods not implemented")
@@ -427,6 +456,17 @@ func _Agent_Watch_Handler(srv interface{}, stream grpc.ServerStream) error {
 
 // This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
 type Agent_WatchServer = grpc.ServerStreamingServer[Batch]
+
+func _Agent_WatchClosely_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(WatchCloselyRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(AgentServer).WatchClosely(m, &grpc.GenericServerStream[WatchCloselyRequest, WatchCloselyResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type Agent_WatchCloselyServer = grpc.ServerStreamingServer[WatchCloselyResponse]
 
 func _Agent_Pods_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(PodsRequest)
@@ -719,6 +759,11 @@ var Agent_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "Watch",
 			Handler:       _Agent_Watch_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "WatchClosely",
+			Handler:       _Agent_WatchClosely_Handler,
 			ServerStreams: true,
 		},
 		{

@@ -67,6 +67,11 @@ func isGlob(s string) bool { return strings.ContainsAny(s, `*?[]\^`) }
 // HasGlob reports whether the selector may mean pods of several names.
 func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.GetNamespace()) }
 
+// IsNamed reports whether the selector names pods, by name, uid or labels, and not all of a namespace or of the node.
+func (p *PodSelector) IsNamed() bool {
+	return p.GetName() != "" || p.GetUid() != "" || len(p.GetLabels()) > 0
+}
+
 // Written returns the selector as a person would write it, e.g. "default/web" or "any pod of default". It has the uid
 // only where there is no name, and no labels.
 func (p *PodSelector) Written() string {

@@ -36,6 +36,11 @@ func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	for step := range p.NoBreakpoints() {
 		can.Steps[step] = probes.Ability{Unseen: reasons.NoBreakpoint.Reason()}
 	}
+	for step, x := range can.Steps {
+		if x.Closely { // the kubelet would stand still too often
+			can.Steps[step] = probes.Ability{Unseen: reasons.HigherTier.Reason()}
+		}
+	}
 	return can
 }
 

@@ -64,6 +64,7 @@ type within struct {
 	holder    *holder // nil: the probe holds nothing
 	// refused has the steps at which a pod was read under a wrong name. Only the probe's goroutine uses it.
 	refused map[string]bool
+	closely *closely // nil: the probe sees the same all the time
 }
 
 func newInside(t *Target) (Probe, error) {
@@ -106,6 +107,7 @@ func (p *within) Start(ctx context.Context, h *Host) (err error) {
 		return errors.Join(err, p.Stop(ctx))
 	}
 	h.OnBehind(p.probe.ReadNow)
+	p.lookClosely()
 	if p.holder != nil {
 		p.holder.begin()
 	}
@@ -141,6 +143,7 @@ func (p *within) startHolding(ctx context.Context, h holdproc.Handler) (stopper,
 
 // Stop ends that.
 func (p *within) Stop(context.Context) error {
+	p.closely.end()
 	if p.holder != nil {
 		p.holder.close()
 	}
@@ -155,7 +158,7 @@ func (p *within) Enter(c *uprobe.Call) {
 	if p.holder != nil {
 		p.holder.noteWorker(c, false)
 	}
-	if !p.refused[c.Step.Name] && p.agrees(c) {
+	if !p.refused[c.Step.Name] && p.agrees(c) && p.isWanted(c) {
 		c.State = p.begin(c)
 	}
 	p.stopped(c, func(call *agent.Call, ctx context.Context) { _ = call.Stop(ctx) })
@@ -186,7 +189,11 @@ func (p *within) begin(c *uprobe.Call) *agent.Call {
 // Exit publishes that a call has ended.
 func (p *within) Exit(c *uprobe.Call, at time.Time, err error, values []any) {
 	call, _ := c.State.(*agent.Call)
-	call.End(at, err, values)
+	if errors.Is(err, uprobe.ErrUnseen) {
+		call.EndUnseen(at)
+	} else {
+		call.End(at, err, values)
+	}
 	if p.holder != nil {
 		p.holder.noteWorker(c, true)
 	}

@@ -62,6 +62,11 @@ func (r *Reader) Watch(ctx context.Context, in *agentpb.WatchRequest) (*Watch, e
 	return r.client.Watch(ctx, in)
 }
 
+// WatchClosely asks for all steps of pods, until ctx ends.
+func (r *Reader) WatchClosely(ctx context.Context, pods *agentpb.PodSelector) error {
+	return r.client.WatchClosely(ctx, pods)
+}
+
 // Pods asks what every pod is doing.
 func (r *Reader) Pods(ctx context.Context, in *agentpb.PodsRequest, opts ...grpc.CallOption) (*agentpb.PodsResponse, error) {
 	return r.client.Pods(ctx, in, opts...)

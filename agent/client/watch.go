@@ -3,6 +3,9 @@ package client
 import (
 	"context"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
@@ -32,6 +35,19 @@ func (c *Client) Watch(ctx context.Context, req *agentpb.WatchRequest) (*Watch, 
 		return nil, err
 	}
 	return &Watch{batches: s, decode: wire.NewDecoder(c.info)}, nil
+}
+
+// WatchClosely makes the agent's probes look at all steps of the pods until ctx ends, not only at those that they look at all the
+// time. It returns when they do. An agent of before this request shows what it shows anyway.
+func (c *Client) WatchClosely(ctx context.Context, pods *agentpb.PodSelector) error {
+	s, err := c.AgentClient.WatchClosely(ctx, &agentpb.WatchCloselyRequest{Pods: pods})
+	if err == nil {
+		_, err = s.Recv()
+	}
+	if status.Code(err) == codes.Unimplemented {
+		return nil
+	}
+	return err
 }
 
 // Next waits for the next batch. It returns io.EOF when the agent has sent all that was asked for.

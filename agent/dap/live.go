@@ -55,6 +55,9 @@ func newLive(ctx context.Context, s *session, sel *agentpb.PodSelector, a *attac
 		l.close()
 		return nil, err
 	}
+	if sel.IsNamed() {
+		_ = c.WatchClosely(l.ctx, sel) // without it the stack has fewer frames
+	}
 	w, err := c.Watch(l.ctx, &agentpb.WatchRequest{Pods: sel, History: true, Node: true})
 	if err != nil {
 		l.close()

@@ -6,10 +6,13 @@ import "encoding/json"
 type Step struct {
 	Name, Seen string
 	Tier       int
-	Probes     []struct {
-		Probe, Unseen string
-		Entry         bool
-	}
+	Probes     []Ability
+}
+
+// Ability is what a probe can do at a step.
+type Ability struct {
+	Probe, Unseen  string
+	Entry, Closely bool
 }
 
 // Steps returns the steps of the lab's agent.

@@ -9,7 +9,7 @@ import (
 // add.
 func AbilityOf(can probes.Ability) *agentpb.Ability {
 	return &agentpb.Ability{
-		Entry: can.Entry, Exit: can.Exit, Arguments: can.Arguments, Results: can.Results, Missing: can.Missing,
+		Entry: can.Entry, Exit: can.Exit, Closely: can.Closely, Arguments: can.Arguments, Results: can.Results, Missing: can.Missing,
 		HoldEnter: string(probes.HoldNo), HoldExit: string(probes.HoldNo), Fail: can.Fail,
 		Unseen: Reason(can.Unseen), NoHold: Reason(can.NoHold), NoFail: Reason(can.NoFail),
 	}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
+)
+
+// closelyStream is a client's stream: came gets what the agent sends.
+type closelyStream struct {
+	grpc.ServerStream
+	ctx  context.Context
+	came chan *agentpb.WatchCloselyResponse
+}
+
+func (s closelyStream) Context() context.Context { return s.ctx }
+
+func (s closelyStream) Send(r *agentpb.WatchCloselyResponse) error {
+	s.came <- r
+	return nil
+}
+
+// watchClosely watches pods closely until end is called, which returns the stream's error.
+func (r *rig) watchClosely(sel *agentpb.PodSelector) (end func() error) {
+	r.t.Helper()
+	ctx, cancel := context.WithCancel(r.t.Context())
+	s, ended := closelyStream{ctx: ctx, came: make(chan *agentpb.WatchCloselyResponse, 1)}, make(chan error, 1)
+	go func() { ended <- r.svc.WatchClosely(&agentpb.WatchCloselyRequest{Pods: sel}, s) }()
+	end = func() error {
+		cancel()
+		return <-ended
+	}
+	select {
+	case <-s.came:
+	case err := <-ended:
+		ended <- err
+	}
+	return end
+}
+
+// closelyRig returns a rig whose first probe sees sync.configmaps only closely, and that probe.
+func closelyRig(t *testing.T) (*rig, *Probe) {
+	can := probes.Abilities{Probe: "uprobe", Steps: map[string]probes.Ability{
+		"sync.pod":        {Entry: true, Exit: true},
+		"sync.configmaps": {Entry: true, Exit: true, HoldEnter: true, Closely: true},
+	}}
+	r := newRig(t, Options{Probes: []probes.Abilities{can}})
+	return r, r.Probe("uprobe")
+}
+
+// TestWatchClosely: the probe looks closely while a client watches a pod closely, and at that pod alone. The client's answer comes
+// when the probe does.
+func TestWatchClosely(t *testing.T) {
+	r, p := closelyRig(t)
+	web, other := newPod("default", "web"), newPod("default", "other")
+	ref := func(name, uid string) probes.PodRef { return probes.PodRef{UID: uid, Namespace: "default", Name: name} }
+	seen := func(of any) bool { return p.SeesClosely("sync.configmaps", of) }
+	if p.LooksClosely() {
+		t.Error("it looks closely, and nobody watches")
+	}
+	changes := 0
+	forget := p.OnClosely(func(context.Context) {
+		if changes++; !p.LooksClosely() {
+			t.Error("it is told to look closely, and nobody watches")
+		}
+	})
+	end := r.watchClosely(&agentpb.PodSelector{Namespace: "default", Name: "web"})
+	if changes != 1 || !p.LooksClosely() {
+		t.Errorf("after %d changes it looks closely: %v", changes, p.LooksClosely())
+	}
+	r.run(web)
+	if !seen(ref("web", string(web.UID))) || seen(ref("other", string(other.UID))) || seen("c1") {
+		t.Error("it sees the wrong pods closely")
+	}
+	if err := end(); err != nil {
+		t.Error(err)
+	}
+	if p.LooksClosely() || seen(ref("web", string(web.UID))) {
+		t.Error("it looks closely after the client has gone")
+	}
+	forget()
+	if err := r.watchClosely(&agentpb.PodSelector{Uid: string(web.UID)})(); err != nil || changes != 1 {
+		t.Errorf("a probe that has forgotten it is told %d times (%v)", changes, err)
+	}
+}
+
+// TestWatchCloselyRefused: a client names pods, and there are not too many such clients.
+func TestWatchCloselyRefused(t *testing.T) {
+	r, p := closelyRig(t)
+	for _, wide := range []*agentpb.PodSelector{nil, {}, {Namespace: "default"}} {
+		if err := r.watchClosely(wide)(); status.Code(err) != codes.InvalidArgument {
+			t.Errorf("%v: %v", wide, err)
+		}
+	}
+	if err := r.watchClosely(&agentpb.PodSelector{Name: "[a"})(); status.Code(err) != codes.InvalidArgument {
+		t.Errorf("a glob that cannot be read: %v", err)
+	}
+	var ends []func() error
+	for range maxClosely {
+		ends = append(ends, r.watchClosely(&agentpb.PodSelector{Name: "web"}))
+	}
+	if err := r.watchClosely(&agentpb.PodSelector{Name: "web"})(); status.Code(err) != codes.ResourceExhausted {
+		t.Errorf("one more than %d clients: %v", maxClosely, err)
+	}
+	for _, end := range ends {
+		if err := end(); err != nil {
+			t.Error(err)
+		}
+	}
+	if p.LooksClosely() {
+		t.Error("it looks closely after all clients have gone")
+	}
+}
+
+// TestBreakpointLooksClosely: a breakpoint at a step that is seen only closely makes the probe look closely, and shows that step
+// of every pod. One at another step does not.
+func TestBreakpointLooksClosely(t *testing.T) {
+	r, p := closelyRig(t)
+	of := probes.PodRef{UID: string(newPod("default", "web").UID), Namespace: "default", Name: "web"}
+	log := &agentpb.AddBreakpointRequest_Log{Log: &agentpb.LogAction{}}
+	if _, err := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod", Action: log}); err != nil {
+		t.Fatal(err)
+	}
+	if p.LooksClosely() {
+		t.Error("it looks closely for a breakpoint at a step that is seen all the time")
+	}
+	changed := false
+	p.OnClosely(func(context.Context) { changed = true })
+	b, err := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.*", Action: log})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !changed || !p.LooksClosely() || !p.SeesClosely("sync.configmaps", of) {
+		t.Error("it does not look closely for a breakpoint at a step that is seen only so")
+	}
+	if _, err := r.svc.RemoveBreakpoint(t.Context(), &agentpb.RemoveBreakpointRequest{Id: b.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	if p.LooksClosely() || p.SeesClosely("sync.configmaps", of) {
+		t.Error("it looks closely after the breakpoint has gone")
+	}
+}
+
+// TestHeldLooksClosely: the probe looks closely while a pod is held at a step that is seen only so, also when the breakpoint has
+// gone. Otherwise the call would end in the story while the pod is held in it.
+func TestHeldLooksClosely(t *testing.T) {
+	r, p := closelyRig(t)
+	b, err := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.configmaps"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web := newPod("default", "web")
+	of := probes.PodRef{UID: string(web.UID), Namespace: "default", Name: "web"}
+	call := p.Begin(Seen{Step: "sync.configmaps", At: time.Now(), Values: []any{of}, Goroutine: 7, Worker: true})
+	went := make(chan error, 1)
+	go func() { went <- call.Stop(t.Context()) }()
+	r.held(web)
+	if _, err := r.svc.RemoveBreakpoint(t.Context(), &agentpb.RemoveBreakpointRequest{Id: b.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	if !p.LooksClosely() {
+		t.Error("it looks away while the pod is held")
+	}
+	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(web)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-went; err != nil || p.LooksClosely() {
+		t.Errorf("after the hold (%v) it looks closely: %v", err, p.LooksClosely())
+	}
+}
+
+// TestEndUnseen: a call of which nobody saw the end has an end, that is no failure and says so. A call that is in no story yet
+// leaves nothing.
+func TestEndUnseen(t *testing.T) {
+	r, p := closelyRig(t)
+	web := newPod("default", "web")
+	of := probes.PodRef{UID: string(web.UID), Namespace: "default", Name: "web"}
+	now := time.Now()
+	p.Begin(Seen{Step: "sync.configmaps", At: now, Values: []any{of}}).EndUnseen(now.Add(time.Second))
+	var kinds []agentpb.Kind
+	for _, e := range r.events("web") {
+		kinds = append(kinds, e.Kind)
+		if e.Kind == agentpb.Kind_EXIT && (e.Error != "" || e.Duration != 0 || len(e.Fields) != 1 || e.Fields[0].Name != probes.FieldEndUnseen) {
+			t.Errorf("it ends as %v", e)
+		}
+	}
+	if len(kinds) != 2 || kinds[0] != agentpb.Kind_ENTER || kinds[1] != agentpb.Kind_EXIT {
+		t.Errorf("the story has %v", kinds)
+	}
+	(*Call)(nil).EndUnseen(now)
+}
