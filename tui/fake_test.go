@@ -40,6 +40,8 @@ type world struct {
 	past   []*agentpb.Batch
 	// devices: the nodes have devices.
 	devices bool
+	// closely is the uid of the pod that is watched closely.
+	closely string
 	// records is the content of a recording; nil: no file is written.
 	records []*agentpb.Batch
 	fail    error
@@ -69,6 +71,7 @@ var errNothing = fmt.Errorf("nothing is new: %w", context.Canceled)
 
 func (w *world) Next(context.Context) (session.News, error) { return session.News{}, errNothing }
 func (w *world) File() string                               { return w.file }
+func (w *world) WatchClosely(uid string)                    { w.closely = uid }
 func (w *world) Close()                                     {}
 func (w *world) Control() session.Control {
 	if w.file != "" {

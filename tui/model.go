@@ -85,6 +85,8 @@ type Model struct {
 	lastKey time.Time
 
 	frame frame
+	// hidden: another screen is shown in place of this one.
+	hidden bool
 	// last is the last picture if the person asked to leave it in the terminal, else empty.
 	last string
 	// profile is what the terminal can show.
@@ -160,6 +162,7 @@ func (m *Model) nextNews() tea.Cmd {
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	m.frame.touch()
 	defer m.frame.touch()
+	defer m.watchClosely()
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		m.frame.resize(msg.Width, msg.Height)
@@ -206,6 +209,15 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return m, tea.Batch(m.tick(), m.clock.after(time.Second, tickMsg{}))
 	}
 	return m, nil
+}
+
+// watchClosely asks for all steps of the pod that the screen shows.
+func (m *Model) watchClosely() {
+	if uid := m.selectedUID(); m.hidden {
+		m.session.WatchClosely("")
+	} else {
+		m.session.WatchClosely(uid)
+	}
 }
 
 // tick does what happens by itself every second.

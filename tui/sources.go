@@ -140,7 +140,7 @@ func (s *Sources) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case sourceMsg:
 		return s, s.pass(msg.source, msg.msg)
 	case toNodesMsg:
-		s.current = none
+		s.show(none)
 		return s, nil
 	case quitMsg:
 		return s, s.quitHere()
@@ -162,6 +162,17 @@ func (s *Sources) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		return s, s.pass(s.current, msg)
 	}
 	return s, nil
+}
+
+// show shows the screen of a node, or the list with none.
+func (s *Sources) show(source int) {
+	s.current = source
+	for i, m := range s.opened {
+		if m != nil {
+			m.hidden = i != source
+			m.watchClosely()
+		}
+	}
 }
 
 // terminalIs passes on what the terminal is like, to the screens that will open, too.
@@ -244,7 +255,7 @@ func (s *Sources) enter() tea.Cmd {
 	delete(s.wanted, source)
 	if m, is := s.opened[source]; is {
 		if m != nil {
-			s.current = source
+			s.show(source)
 			if pod != nil {
 				m.state.SelectPodOf(pod.GetUid())
 			}
@@ -299,7 +310,8 @@ func (s *Sources) open(msg openedMsg) tea.Cmd {
 	s.end.add(kept, ledger)
 	msg.opts.several = true
 	m := newModel(s.ctx, kept, msg.opts, s.clock)
-	s.opened[msg.source], s.current = m, msg.source
+	s.opened[msg.source] = m
+	s.show(msg.source)
 	cmds := []tea.Cmd{s.wrap(msg.source, m.Init())}
 	for _, about := range s.terminal {
 		cmds = append(cmds, s.pass(msg.source, about))

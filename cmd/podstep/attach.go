@@ -56,9 +56,10 @@ hand.
 
 podstep looks into the kubelet too, through uprobes and an eBPF program: it sees
 most steps of a stripped kubelet, and neither stops it nor changes its memory.
-It looks at the steps that belong to every pod's story. With --tier 2 it looks at
-all steps, which costs the kubelet more. With --allow-holds pods can be held there
-as well: only the pod's own goroutine waits, and the kernel ends the wait if podstep
+It looks at the steps that belong to every pod's story, and at all steps of a pod
+that is watched closely: the selected one on the screen, and those of podstep trace
+POD. With --tier 2 it looks at all steps of all pods all the time, which costs the
+kubelet more. With --allow-holds pods can be held there as well: only the pod's own goroutine waits, and the kernel ends the wait if podstep
 does not renew it.
 
 podstep also asks the API server and the kubelet's /pods, if there is a
@@ -152,7 +153,7 @@ func (f *attachFlags) addTo(cmd *cobra.Command) {
 	cmd.Flags().Var(&f.keep, "keep", "the most that DIR takes, at least 1MiB; the oldest events go first")
 	f.keepFor = newPeriod("--keep-for 72h")
 	f.keepFor.add(cmd, "keep-for", "delete what is older (default: only what finds no room)")
-	cmd.Flags().IntVar(&f.tier, "tier", 1, "the steps that the uprobe probe looks at: `1` for those of every pod's story, 2 for all")
+	cmd.Flags().IntVar(&f.tier, "tier", 1, "the steps that the uprobe probe looks at all the time: `1` for those of every pod's story, 2 for all")
 }
 
 func (a *app) attachTo(ctx context.Context, flags *attachFlags, ui *uiFlags) error {

@@ -36,6 +36,8 @@ func (s *tape) Next(ctx context.Context) (session.News, error) {
 func (s *tape) File() string { return s.file }
 func (s *tape) Close()       {}
 
+func (s *tape) WatchClosely(string) {}
+
 func (s *tape) Control() session.Control {
 	if s.file != "" {
 		return nil

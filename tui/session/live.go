@@ -40,6 +40,8 @@ type live struct {
 	mu    sync.Mutex
 	conn  *client.Client // nil while podstep is not connected
 	order *order         // of conn
+	close string         // the uid of the pod that is watched closely
+	away  func()         // ends that on conn; nil: nothing is asked there
 	// stale: what the agent states about itself may have changed since it was asked.
 	stale atomic.Bool
 }
@@ -170,6 +172,34 @@ func (l *live) useConnection(c *client.Client, o *order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.conn, l.order = c, o
+	l.askClosely()
+}
+
+// WatchClosely makes the agent look at all steps of the pod, also after another connection.
+func (l *live) WatchClosely(uid string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if uid != l.close {
+		l.close = uid
+		l.askClosely()
+	}
+}
+
+// askClosely asks the present connection's agent for the pod that is watched closely, and for no other any more. The caller
+// holds mu.
+func (l *live) askClosely() {
+	if l.away != nil {
+		l.away()
+		l.away = nil
+	}
+	if l.conn == nil || l.close == "" {
+		return
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	l.away = cancel
+	go func(c *client.Client, uid string) {
+		_ = c.WatchClosely(ctx, &agentpb.PodSelector{Uid: uid}) // without it the screen has less, and is true
+	}(l.conn, l.close)
 }
 
 // polls asks once a second, and soon after the person did something. It ends with ctx, or when the agent is silent.

@@ -34,6 +34,8 @@ type agent struct {
 	last  uint32
 	seq   uint64        // of the events of its holds
 	gone  chan struct{} // a stream that a hold lived by has ended
+	// closely gets the uid of each pod as it is watched closely, and - with the uid when that ends.
+	closely chan string
 }
 
 var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u1"}
@@ -42,6 +44,7 @@ func newAgent(pid int64) *agent {
 	return &agent{
 		Agent: agenttest.Agent{About: &agentpb.InfoResponse{Pid: pid, Node: "node-1", Steps: []*agentpb.Step{{Name: "sync.pod"}}, Goroutines: []string{""}}},
 		event: eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_HOLD, Step: 1, Pod: 1}), gone: make(chan struct{}, 8),
+		closely: make(chan string, 8),
 	}
 }
 
@@ -56,6 +59,13 @@ func (a *agent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[agen
 		return err
 	}
 	<-s.Context().Done()
+	return nil
+}
+
+func (a *agent) WatchClosely(r *agentpb.WatchCloselyRequest, s grpc.ServerStreamingServer[agentpb.WatchCloselyResponse]) error {
+	a.closely <- r.GetPods().GetUid()
+	<-s.Context().Done()
+	a.closely <- "-" + r.GetPods().GetUid()
 	return nil
 }
 
@@ -390,4 +400,35 @@ func TestLiveRenewed(t *testing.T) {
 	if n := a.asked.Load(); n != 2 {
 		t.Errorf("it has asked %d times", n)
 	}
+}
+
+// TestWatchClosely: the agent is asked for one pod at a time, and another agent for the last one.
+func TestWatchClosely(t *testing.T) {
+	a, l := connected(t)
+	follow(t, l)
+	want := func(a *agent, all ...string) {
+		t.Helper()
+		for range all {
+			select {
+			case got := <-a.closely:
+				if !slices.Contains(all, got) {
+					t.Errorf("the agent is asked for %s, want %v", got, all)
+				}
+			case <-time.After(10 * time.Second):
+				t.Fatalf("the agent is not asked for all of %v", all)
+			}
+		}
+	}
+	l.WatchClosely("u1")
+	want(a, "u1")
+	l.WatchClosely("u1")
+	l.WatchClosely("u2")
+	want(a, "-u1", "u2")
+	a.stop()
+	want(a, "-u2")
+	next := newAgent(2)
+	next.serve(t, a.path)
+	want(next, "u2")
+	l.WatchClosely("")
+	want(next, "-u2")
 }

@@ -32,6 +32,7 @@ func NewReplay(path string, r trace.Recording) Session {
 }
 
 func (s *replay) File() string                           { return s.path }
+func (s *replay) WatchClosely(string)                    {}
 func (s *replay) Control() Control                       { return nil }
 func (s *replay) Next(ctx context.Context) (News, error) { return s.news.next(ctx) }
 

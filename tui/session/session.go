@@ -20,6 +20,9 @@ type Session interface {
 	Next(ctx context.Context) (News, error)
 	// Control returns the control of the agent; nil if there is nothing to act on.
 	Control() Control
+	// WatchClosely asks for all steps of a pod, by uid, in place of the pod before; empty: of none. It does not wait. A trace
+	// file has what it has.
+	WatchClosely(uid string)
 	// File returns the name of the trace file, empty for an agent.
 	File() string
 	// Close ends the session.

@@ -19,9 +19,11 @@ type Ability struct {
 	Arguments bool     `json:"arguments"`
 	Results   bool     `json:"results"`
 	Missing   []string `json:"missing,omitempty"`
-	HoldEnter string   `json:"holdEnter"`
-	HoldExit  string   `json:"holdExit"`
-	Fail      bool     `json:"fail"`
+	// Closely says that the probe sees the step only in pods that are watched closely.
+	Closely   bool   `json:"closely,omitempty"`
+	HoldEnter string `json:"holdEnter"`
+	HoldExit  string `json:"holdExit"`
+	Fail      bool   `json:"fail"`
 	// Unseen, NoHold and NoFail are the reasons why not, in the language that was asked for.
 	Unseen string `json:"unseen,omitempty"`
 	NoHold string `json:"noHold,omitempty"`
@@ -33,7 +35,7 @@ func NewAbility(p *agentpb.Probe, x *agentpb.Ability, lang words.Lang) Ability {
 	why := func(r *agentpb.Reason) string { return lang.In(wire.Why(r).Text()) }
 	out := Ability{
 		Probe: p.GetName(), Works: wire.Works(p), Entry: x.GetEntry(), Exit: x.GetExit(), Arguments: x.GetArguments(), Results: x.GetResults(),
-		Missing: x.GetMissing(), HoldEnter: x.GetHoldEnter(), HoldExit: x.GetHoldExit(), Fail: x.GetFail(),
+		Missing: x.GetMissing(), Closely: x.GetClosely(), HoldEnter: x.GetHoldEnter(), HoldExit: x.GetHoldExit(), Fail: x.GetFail(),
 		Unseen: why(x.GetUnseen()), NoHold: why(x.GetNoHold()), NoFail: why(x.GetNoFail()),
 	}
 	if wire.Sees(x) && !out.Works {
@@ -77,5 +79,6 @@ func (a *Ability) words() string {
 	no := string(probes.HoldNo)
 	add(a.HoldEnter != no || a.HoldExit != no, "hold")
 	add(a.Fail, "fail")
+	add(a.Closely, "closely")
 	return out
 }

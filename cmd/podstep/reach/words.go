@@ -13,11 +13,14 @@ var comma, semicolon = words.Text(", ", "，"), words.Text("; ", "；")
 // Text says what the probe with that index can do, and how many steps of how many it sees.
 // Steps that are no function of the kubelet count only for the probes that see them.
 func Text(info *agentpb.InfoResponse, probe int) (text probes.Text, sees, all int) {
-	holds := 0
+	holds, closely := 0, 0
 	for _, s := range info.GetSteps() {
 		a := wire.Ability(s, probe)
 		if wire.Sees(a) {
 			sees++
+			if a.GetClosely() {
+				closely++
+			}
 			if wire.Holds(a) {
 				holds++
 			}
@@ -28,6 +31,9 @@ func Text(info *agentpb.InfoResponse, probe int) (text probes.Text, sees, all in
 	}
 	p := info.GetProbes()[probe]
 	text = words.With(words.Text("%s: sees %d of %d steps", "%s：能看到 %d 个步骤，共 %d 个"), p.GetName(), sees, all)
+	if closely > 0 {
+		text = words.Joined(comma, text, words.With(words.Text("%d of them in pods that are watched closely", "其中 %d 个只在被仔细观察的 Pod 中"), closely))
+	}
 	if holds > 0 {
 		text = words.Joined(comma, text, words.With(words.Text("can hold at %d", "能在 %d 处停住"), holds))
 	}

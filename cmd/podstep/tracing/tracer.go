@@ -91,6 +91,10 @@ func (t *Tracer) follow(ctx context.Context) error {
 	if err := t.readPast(); err != nil {
 		return err
 	}
+	if t.Request.Pods.IsNamed() {
+		// Without it the trace has less, but is true; if the agent is gone, Watch fails too.
+		_ = t.Client.WatchClosely(ctx, t.Request.Pods)
+	}
 	w, err := t.Client.Watch(ctx, t.Request)
 	if err != nil {
 		return err
