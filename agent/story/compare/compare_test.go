@@ -315,6 +315,42 @@ func TestAttached(t *testing.T) {
 	}
 }
 
+// TestClosely: a story has the same steps, failures and times whether its pod was watched closely or not. The time of a call that
+// is seen only closely counts for the one around it.
+func TestClosely(t *testing.T) {
+	for _, pod := range []string{"web", "no-image", "held"} {
+		whole := read(t, pod, All)
+		info, r := source(t, lab)
+		closely := map[string]bool{}
+		for _, s := range info.Steps {
+			if s.Tier == 2 && len(s.Abilities) > 0 {
+				closely[s.Name] = true
+			}
+			for _, can := range s.Abilities {
+				can.Closely = s.Tier == 2
+			}
+		}
+		got, err := Read(info, r, &agentpb.PodSelector{Name: pod}, All, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want, have []string
+		sum := got.Outside + got.Held
+		for _, s := range whole.Steps {
+			if !closely[s.Step] {
+				want = append(want, fmt.Sprint(s.Key, s.Turn, s.Begin))
+			}
+		}
+		for _, s := range got.Steps {
+			have = append(have, fmt.Sprint(s.Key, s.Turn, s.Begin))
+			sum += s.Took
+		}
+		if len(want) == len(whole.Steps) || !slices.Equal(have, want) || got.Took != whole.Took || sum != got.Took {
+			t.Errorf("%s: of %d steps %d are left, want %d; the part took %s and %s, the steps %s", pod, len(whole.Steps), len(have), len(want), whole.Took, got.Took, sum)
+		}
+	}
+}
+
 // TestNotBegun: if a pod has not come to the part, the comparison has no lines, and names the pod.
 func TestNotBegun(t *testing.T) {
 	ended, lives := read(t, "web", Termination), read(t, "no-image", Termination)

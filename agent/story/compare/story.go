@@ -129,6 +129,12 @@ func (r *reader) read() {
 		if sp.Start > r.end || r.fixed && sp.Start < r.begin && sp.Over(r.at) && sp.End <= r.begin {
 			continue
 		}
+		if r.closely(sp) {
+			if i := r.around(sp); i >= 0 {
+				r.index[ref] = i
+			}
+			continue
+		}
 		if len(r.story.Steps) >= mostSteps {
 			r.story.Cut = true
 			break
@@ -155,6 +161,13 @@ func (r *reader) read() {
 			r.story.Steps[i].Turn = n
 		}
 	}
+}
+
+// closely reports whether the call was seen only because somebody watched the pod closely. Such a call counts as a part of the
+// one around it, so that a comparison is the same whoever watched which pod.
+func (r *reader) closely(sp *history.Span) bool {
+	after := sp.Enter + 1
+	return r.h.Step(sp.Step).Tier() != 1 && r.h.EpochBefore(after).OnlyClosely(sp.Step, after)
 }
 
 // addCall makes a step of a call, if the pod waits for it.

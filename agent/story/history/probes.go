@@ -201,6 +201,12 @@ func (e *Epoch) Sees(id StepID, at int) bool {
 	return false
 }
 
+// OnlyClosely reports whether a step was seen before the event at a position, but only of pods that were watched closely.
+func (e *Epoch) OnlyClosely(id StepID, at int) bool {
+	all := e.Reaches(id, at)
+	return len(all) > 0 && !slices.ContainsFunc(all, func(r Reach) bool { return !r.Ability.GetClosely() })
+}
+
 // Unseen reports whether the agent has a step that none of its probes saw before the event at a position. It returns
 // the reason if that is known.
 func (e *Epoch) Unseen(id StepID, at int) (why probes.Text, is bool) {
