@@ -94,7 +94,7 @@ func TestWatchClosely(t *testing.T) {
 // TestWatchCloselyRefused: a client names pods, and there are not too many such clients.
 func TestWatchCloselyRefused(t *testing.T) {
 	r, p := closelyRig(t)
-	for _, wide := range []*agentpb.PodSelector{nil, {}, {Namespace: "default"}} {
+	for _, wide := range []*agentpb.PodSelector{nil, {}, {Namespace: "default"}, {Name: "*"}} {
 		if err := r.watchClosely(wide)(); status.Code(err) != codes.InvalidArgument {
 			t.Errorf("%v: %v", wide, err)
 		}

@@ -69,7 +69,7 @@ func (p *PodSelector) HasGlob() bool { return isGlob(p.GetName()) || isGlob(p.Ge
 
 // IsNamed reports whether the selector names pods, by name, uid or labels, and not all of a namespace or of the node.
 func (p *PodSelector) IsNamed() bool {
-	return p.GetName() != "" || p.GetUid() != "" || len(p.GetLabels()) > 0
+	return strings.Trim(p.GetName(), "*") != "" || p.GetUid() != "" || len(p.GetLabels()) > 0
 }
 
 // Written returns the selector as a person would write it, e.g. "default/web" or "any pod of default". It has the uid

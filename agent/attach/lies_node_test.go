@@ -20,6 +20,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
 )
@@ -152,12 +153,15 @@ type observation struct {
 	read   int                   // values of these
 }
 
-// observe attaches while n pods come and go, and returns what the uprobe probe showed.
+// observe attaches while n pods come and go, watches them closely, and returns what the uprobe probe showed.
 func observe(t *testing.T, l *labtest.Lab, prefix string, n int) *observation {
 	t.Helper()
 	o := &observation{values: map[string]map[string]bool{}, pods: map[probes.Pod]string{}}
 	a := attach(t, l, "--allow-holds")
 	ctx, cancel := context.WithCancel(t.Context())
+	if err := l.Agent().WatchClosely(ctx, &agentpb.PodSelector{Namespace: "default", Name: prefix + "-*"}); err != nil {
+		t.Fatal(err)
+	}
 	var calls []probes.Event
 	var wg sync.WaitGroup
 	began := make(chan struct{})

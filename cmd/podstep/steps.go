@@ -42,7 +42,8 @@ pod, in the order in which a pod meets them. It needs no agent.
 With --kubelet it reads a kubelet's program, also a stripped one, and shows for
 each step whether the program has its function. With --agent it asks the agent
 what each of its probes can do at each step, and why not more; of several nodes, each
-node has rows of its own.`,
+node has rows of its own. A step that a probe sees closely is seen in pods that are
+watched closely: the selected pod on the screen, and those of podstep trace POD.`,
 		Example: `  podstep steps --stage syncpod
   podstep steps 'cri.*' -o wide
   podstep steps --agent --stage cri
