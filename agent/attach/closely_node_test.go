@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/labtest"
@@ -41,9 +42,11 @@ func TestClosely(t *testing.T) {
 	a := attach(t, l)
 	ctx, away := context.WithCancel(l.Context())
 	defer away()
+	began := time.Now()
 	if err := l.Agent().WatchClosely(ctx, &agentpb.PodSelector{Namespace: "default", Name: "close"}); err != nil {
 		t.Fatal(err)
 	}
+	t.Logf("it looks closely after %v", time.Since(began))
 	for _, name := range []string{"other", "close"} {
 		l.Create(threePod(name))
 	}
