@@ -139,6 +139,42 @@ func TestWatchDecodes(t *testing.T) {
 	}
 }
 
+// closelyFake knows WatchClosely, and refuses it unless end is nil.
+type closelyFake struct{ *fake }
+
+func (f closelyFake) WatchClosely(_ *agentpb.WatchCloselyRequest, s grpc.ServerStreamingServer[agentpb.WatchCloselyResponse]) error {
+	if f.end != nil {
+		return f.end
+	}
+	if err := s.Send(&agentpb.WatchCloselyResponse{}); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	return nil
+}
+
+// TestWatchClosely: an agent that knows the request answers or refuses it. One of before shows what it shows.
+func TestWatchClosely(t *testing.T) {
+	closely := func(a agentpb.AgentServer) error {
+		path := filepath.Join(t.TempDir(), "s")
+		agenttest.Serve(t, a, path)
+		c, err := Dial(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.WatchClosely(t.Context(), &agentpb.PodSelector{Name: "web"})
+	}
+	for name, a := range map[string]agentpb.AgentServer{"of before": &fake{}, "that knows it": closelyFake{&fake{}}} {
+		if err := closely(a); err != nil {
+			t.Errorf("an agent %s: %v", name, err)
+		}
+	}
+	if err := closely(closelyFake{&fake{end: status.Error(codes.ResourceExhausted, "no")}}); err == nil || !strings.Contains(err.Error(), "no") {
+		t.Errorf("an agent that refuses it: %v", err)
+	}
+}
+
 func TestWatchRaw(t *testing.T) {
 	enter := eventtest.Encode(&agentpb.Event{Seq: 1, Kind: agentpb.Kind_ENTER, Pod: 7})
 	c := dial(t, &fake{batches: []*agentpb.Batch{

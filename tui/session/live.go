@@ -197,10 +197,27 @@ func (l *live) askClosely() {
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	l.away = cancel
-	go func(c *client.Client, uid string) {
-		_ = c.WatchClosely(ctx, &agentpb.PodSelector{Uid: uid}) // without it the screen has less, and is true
-	}(l.conn, l.close)
+	go watchClosely(ctx, l.conn, l.close)
 }
+
+// watchClosely asks an agent for a pod until ctx ends. An agent that has too many such requests is asked again: a person who goes
+// through a long list leaves many behind for a moment. Without an answer the screen has less, and is true.
+func watchClosely(ctx context.Context, c *client.Client, uid string) {
+	for {
+		err := c.WatchClosely(ctx, &agentpb.PodSelector{Uid: uid})
+		if reason.CodeOf(err) != agentpb.Problem_TOO_MANY_WATCHERS {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(closelyAgain):
+		}
+	}
+}
+
+// closelyAgain is how long podstep waits before it asks again.
+const closelyAgain = time.Second
 
 // polls asks once a second, and soon after the person did something. It ends with ctx, or when the agent is silent.
 func (l *live) polls(ctx context.Context, c *client.Client, o *order) error {

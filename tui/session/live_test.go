@@ -12,11 +12,13 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/proto"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/agenttest"
 	"github.com/podstep/podstep/agent/client"
+	"github.com/podstep/podstep/agent/reason"
 	"github.com/podstep/podstep/agent/trace"
 	"github.com/podstep/podstep/agent/wire/eventtest"
 	"github.com/podstep/podstep/tui/screen"
@@ -36,6 +38,8 @@ type agent struct {
 	gone  chan struct{} // a stream that a hold lived by has ended
 	// closely gets the uid of each pod as it is watched closely, and - with the uid when that ends.
 	closely chan string
+	// refuses is how many requests for that are refused first.
+	refuses atomic.Int32
 }
 
 var web = &agentpb.Pod{Id: 1, Namespace: "default", Name: "web", Uid: "u1"}
@@ -63,6 +67,9 @@ func (a *agent) Watch(r *agentpb.WatchRequest, s grpc.ServerStreamingServer[agen
 }
 
 func (a *agent) WatchClosely(r *agentpb.WatchCloselyRequest, s grpc.ServerStreamingServer[agentpb.WatchCloselyResponse]) error {
+	if a.refuses.Add(-1) >= 0 {
+		return reason.Failed(codes.ResourceExhausted, &agentpb.Problem{Code: agentpb.Problem_TOO_MANY_WATCHERS})
+	}
 	a.closely <- r.GetPods().GetUid()
 	<-s.Context().Done()
 	a.closely <- "-" + r.GetPods().GetUid()
@@ -402,7 +409,7 @@ func TestLiveRenewed(t *testing.T) {
 	}
 }
 
-// TestWatchClosely: the agent is asked for one pod at a time, and another agent for the last one.
+// TestWatchClosely: the agent is asked for one pod at a time, again if it refuses, and another agent for the last one.
 func TestWatchClosely(t *testing.T) {
 	a, l := connected(t)
 	follow(t, l)
@@ -419,6 +426,7 @@ func TestWatchClosely(t *testing.T) {
 			}
 		}
 	}
+	a.refuses.Store(1)
 	l.WatchClosely("u1")
 	want(a, "u1")
 	l.WatchClosely("u1")
