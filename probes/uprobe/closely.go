@@ -17,19 +17,19 @@ import (
 // LookClosely makes the probe look at all steps from now on, or only at those at which it looks all the time. Of the calls
 // that are under way then at the other steps, nobody sees the ends. One goroutine at a time calls it, between Start and Stop.
 func (p *Probe) LookClosely(ctx context.Context, closely bool) error {
-	if closely == (p.close != nil) || p.plan.always == len(p.plan.places) {
+	if closely == (p.closer != nil) || p.plan.always == len(p.plan.places) {
 		return nil
 	}
 	if closely {
-		links, err := p.link(p.plan.always, len(p.plan.places))
+		links, err := p.link(p.plan.places[p.plan.always:], uint64(p.plan.always))
 		if err != nil {
 			return errors.Join(here().explain(err), closeLinks(links))
 		}
-		p.close = links
+		p.closer = links
 		return nil
 	}
-	err := closeLinks(p.close)
-	p.close = nil
+	err := closeLinks(p.closer)
+	p.closer = nil
 	p.away.Store(true)
 	p.ReadNow(ctx)
 	return err
@@ -37,26 +37,18 @@ func (p *Probe) LookClosely(ctx context.Context, closely bool) error {
 
 // lookAlways makes the probe look at the steps at which it looks all the time, and at goroutines as they begin.
 func (p *Probe) lookAlways() (err error) {
-	if p.kernel.links, err = p.link(0, p.plan.always); err != nil {
-		return err
-	}
-	starts, err := p.link(len(p.plan.places), len(p.plan.places)+len(p.plan.starts))
-	p.kernel.links = append(p.kernel.links, starts...)
+	p.kernel.links, err = p.link(p.plan.places[:p.plan.always], 0, p.plan.starts...)
 	return err
 }
 
-// link makes the program run at the places from the first number to before the last: those of steps, and then those at which
-// goroutines begin.
-func (p *Probe) link(first, last int) ([]link.Link, error) {
+// link makes the program run at places of steps, which are numbered from first on, and at places at which goroutines begin.
+func (p *Probe) link(places []*planned, first uint64, starts ...place) ([]link.Link, error) {
 	var offsets, numbers []uint64
-	for i := first; i < last; i++ {
-		at := &place{}
-		if i < len(p.plan.places) {
-			at = &p.plan.places[i].place
-		} else {
-			at = &p.plan.starts[i-len(p.plan.places)]
-		}
-		offsets, numbers = append(offsets, at.offset), append(numbers, uint64(i))
+	for i, at := range places {
+		offsets, numbers = append(offsets, at.offset), append(numbers, first+uint64(i))
+	}
+	for i, at := range starts {
+		offsets, numbers = append(offsets, at.offset), append(numbers, uint64(len(p.plan.places)+i))
 	}
 	return p.kernel.attach(p.pid, fmt.Sprintf("/proc/%d/exe", p.pid), offsets, numbers)
 }

@@ -37,7 +37,7 @@ type Probe struct {
 	forms    []bool // the forms of the program to try; nil: those that the kernel may have
 
 	kernel *kernel
-	close  []link.Link // to the places at which the program runs while the probe looks closely; nil: it does not
+	closer []link.Link // to the places at which the program runs while the probe looks closely; nil: it does not
 	done   sync.WaitGroup
 	ending atomic.Pointer[error] // why the calls under way are to end; nil: they go on
 	away   atomic.Bool           // the probe has ended to look closely; the reader of the records does not know it yet
@@ -284,8 +284,8 @@ func (p *Probe) Stop() error {
 	if p.kernel == nil {
 		return nil
 	}
-	err := errors.Join(closeLinks(p.close), p.kernel.close())
-	p.close = nil
+	err := errors.Join(closeLinks(p.closer), p.kernel.close())
+	p.closer = nil
 	p.done.Wait()
 	return err
 }
