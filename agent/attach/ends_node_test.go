@@ -33,6 +33,9 @@ func TestKubeletRestarts(t *testing.T) {
 	const pod, later = "survivor", "later"
 	l.Must("break", "add", "default/"+pod, "--step", "cri.CreateContainer", "--times", "1")
 	l.Must("break", "add", "default/"+later, "--step", "sync.pod", "--times", "1")
+	if err := l.Agent().WatchClosely(l.Context(), &agentpb.PodSelector{Name: later}); err != nil {
+		t.Fatal(err)
+	}
 	l.Create(labtest.TinyPod(pod))
 	untilHeld(l, pod, "cri.CreateContainer")
 	before := l.KubeletPID()
@@ -64,6 +67,9 @@ func TestKubeletRestarts(t *testing.T) {
 	l.Must("continue", "default/"+later)
 	l.UntilReady(later)
 	l.UntilEvent(later, "end of a step inside", ended("rt.sandbox"))
+	if !closerIn(l, later)["rt.env"] {
+		t.Error("the pod that is watched closely is not, in the new kubelet")
+	}
 	l.Delete(later)
 	l.UntilGone(later)
 	seen(t, l, "next")
