@@ -110,7 +110,7 @@ func measuredKernel(b *testing.B, flags uint8) *kernel {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if k.links, err = k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, p.measuredPlace()); err != nil {
+	if k.links, err = k.attach(os.Getpid(), "/proc/self/exe", []uint64{offset}, []uint64{p.measuredPlace()}); err != nil {
 		b.Fatal(err)
 	}
 	return k
