@@ -146,7 +146,7 @@ test: ## unit tests: no root, no network
 
 .PHONY: test-install
 test-install: ## go install of podstep in a new home, from a module proxy of files
-	$(TEST) -tags install -timeout 20m -v -run TestGoInstall ./cmd/podstep
+	$(TEST) -tags install -timeout 60m -v -run TestGoInstall ./cmd/podstep
 
 .PHONY: explore
 explore: build ## breaks each call of a kubelet about a pod, and judges podstep why: an hour; goes on where it was (docs/explored.md)
