@@ -1,7 +1,6 @@
 package client
 
 import (
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -15,13 +14,7 @@ func TestAddBreakpointOfOldAgent(t *testing.T) {
 	for _, knows := range []bool{false, true} {
 		a := &agenttest.Agent{About: agenttest.Info()}
 		a.About.Snapshots = knows
-		path := filepath.Join(t.TempDir(), "s")
-		agenttest.Serve(t, a, path)
-		c, err := Dial(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
+		c := dial(t, a)
 		want := 1
 		if knows {
 			want = 2
@@ -29,7 +22,7 @@ func TestAddBreakpointOfOldAgent(t *testing.T) {
 		if _, err := c.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod"}); err != nil {
 			t.Errorf("a hold: %v", err)
 		}
-		_, err = c.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod", Action: &agentpb.AddBreakpointRequest_Snapshot{Snapshot: &agentpb.SnapshotAction{}}})
+		_, err := c.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod", Action: &agentpb.AddBreakpointRequest_Snapshot{Snapshot: &agentpb.SnapshotAction{}}})
 		if refused := err != nil; refused == knows {
 			t.Errorf("knows snapshots: %v, and the answer is %v", knows, err)
 		}

@@ -61,16 +61,16 @@ func (f *fake) Hold(ctx context.Context, r *agentpb.HoldRequest) (*agentpb.HoldI
 	return nil, f.end
 }
 
-func serve(t *testing.T, f *fake) string {
+func serve(t *testing.T, a agentpb.AgentServer) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "s")
-	agenttest.Serve(t, f, path)
+	agenttest.Serve(t, a, path)
 	return path
 }
 
-func dial(t *testing.T, f *fake) *Client {
+func dial(t *testing.T, a agentpb.AgentServer) *Client {
 	t.Helper()
-	c, err := Dial(t.Context(), serve(t, f))
+	c, err := Dial(t.Context(), serve(t, a))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,14 +156,7 @@ func (f closelyFake) WatchClosely(_ *agentpb.WatchCloselyRequest, s grpc.ServerS
 // TestWatchClosely: an agent that knows the request answers or refuses it. One of before shows what it shows.
 func TestWatchClosely(t *testing.T) {
 	closely := func(a agentpb.AgentServer) error {
-		path := filepath.Join(t.TempDir(), "s")
-		agenttest.Serve(t, a, path)
-		c, err := Dial(t.Context(), path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		return c.WatchClosely(t.Context(), &agentpb.PodSelector{Name: "web"})
+		return dial(t, a).WatchClosely(t.Context(), &agentpb.PodSelector{Name: "web"})
 	}
 	for name, a := range map[string]agentpb.AgentServer{"of before": &fake{}, "that knows it": closelyFake{&fake{}}} {
 		if err := closely(a); err != nil {
