@@ -37,7 +37,7 @@ func (a *Agent) addBreakpoint(ctx context.Context, spec *agentpb.AddBreakpointRe
 	b.Client, b.By, b.Spec.Message = client, by, by.Message
 	out, err := a.points.Add(b)
 	if err == nil {
-		a.closely.announce(ctx)
+		a.announceClosely(ctx)
 		a.holds.Announce()
 	}
 	return out, err

@@ -20,9 +20,8 @@ import (
 // closely has the pods that clients watch closely. Some probes look at some steps only for them, since a kubelet comes to those
 // steps very often.
 type closely struct {
-	mu      sync.Mutex
-	pods    map[*pods.Selector]bool
-	changed []*func(context.Context)
+	mu   sync.Mutex
+	pods map[*pods.Selector]bool
 }
 
 // maxClosely bounds how many clients watch pods closely.
@@ -41,7 +40,7 @@ func (s *service) WatchClosely(req *agentpb.WatchCloselyRequest, stream grpc.Ser
 		return err
 	}
 	defer s.agent.closely.remove(sel)
-	s.agent.closely.announce(stream.Context())
+	s.agent.announceClosely(stream.Context())
 	if err := stream.Send(&agentpb.WatchCloselyResponse{}); err != nil {
 		return err
 	}
@@ -68,13 +67,12 @@ func (c *closely) remove(sel *pods.Selector) {
 	delete(c.pods, sel)
 }
 
-// announce calls the functions that OnClosely was given, and waits until they return.
-func (c *closely) announce(ctx context.Context) {
-	c.mu.Lock()
-	all := slices.Clone(c.changed)
-	c.mu.Unlock()
-	for _, f := range all {
-		(*f)(ctx)
+// announceClosely calls the functions that OnClosely was given, and waits until they return.
+func (a *Agent) announceClosely(ctx context.Context) {
+	for _, p := range a.probes {
+		if changed := p.closely.Load(); changed != nil && *changed != nil {
+			(*changed)(ctx)
+		}
 	}
 }
 
@@ -97,18 +95,8 @@ func (c *closely) any() bool {
 }
 
 // OnClosely makes the agent call f when the probe may have to look closely: LooksClosely reports whether it has to. Whoever
-// wants that waits until f returns. forget ends it.
-func (p *Probe) OnClosely(f func(context.Context)) (forget func()) {
-	c, id := &p.agent.closely, &f
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.changed = append(c.changed, id)
-	return func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.changed = slices.DeleteFunc(c.changed, func(o *func(context.Context)) bool { return o == id })
-	}
-}
+// wants that waits until f returns. nil ends it.
+func (p *Probe) OnClosely(f func(context.Context)) { p.closely.Store(&f) }
 
 // LooksClosely reports whether the probe is to look at the steps of its abilities that are seen closely: a client watches a pod
 // closely, or there is a breakpoint or a held pod at such a step that no probe sees all the time.

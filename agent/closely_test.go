@@ -66,7 +66,7 @@ func TestWatchClosely(t *testing.T) {
 		t.Error("it looks closely, and nobody watches")
 	}
 	changes := 0
-	forget := p.OnClosely(func(context.Context) {
+	p.OnClosely(func(context.Context) {
 		if changes++; !p.LooksClosely() {
 			t.Error("it is told to look closely, and nobody watches")
 		}
@@ -85,7 +85,7 @@ func TestWatchClosely(t *testing.T) {
 	if p.LooksClosely() || seen(ref("web", string(web.UID))) {
 		t.Error("it looks closely after the client has gone")
 	}
-	forget()
+	p.OnClosely(nil)
 	if err := r.watchClosely(&agentpb.PodSelector{Uid: string(web.UID)})(); err != nil || changes != 1 {
 		t.Errorf("a probe that has forgotten it is told %d times (%v)", changes, err)
 	}

@@ -29,6 +29,8 @@ type Probe struct {
 	debugger atomic.Pointer[Debugger]
 	// behind makes the probe report what it has seen and not yet reported; nil: it reports all at once.
 	behind atomic.Pointer[func(context.Context)]
+	// closely is called when the probe may have to look closely; nil: it sees the same all the time.
+	closely atomic.Pointer[func(context.Context)]
 }
 
 // probeState is how a probe fares.

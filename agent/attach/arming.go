@@ -49,20 +49,7 @@ func (h *holder) changed() {
 }
 
 // update makes run look at what is wanted, and waits until it has.
-func (h *holder) update(ctx context.Context) {
-	done := make(chan struct{})
-	select {
-	case h.kick <- done:
-	case <-ctx.Done():
-		return
-	case <-h.host.Context().Done():
-		return
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-}
+func (h *holder) update(ctx context.Context) { h.kick.await(ctx, h.host.Context()) }
 
 // arm arms what somebody wants stopped now, and nothing else. It arms the hold process first, so that only threads
 // which that one traces are signalled.
@@ -161,11 +148,6 @@ func (h *holder) noteWorker(c *uprobe.Call, ended bool) {
 
 // uidOf returns the uid of the pod that a call is about; empty if the call names none.
 func uidOf(c *uprobe.Call) string {
-	if len(c.Values) == 0 || c.Step.Pod.Exit {
-		return ""
-	}
-	if p, ok := c.Values[0].(probes.PodRef); ok {
-		return p.UID
-	}
-	return ""
+	ref, _ := podOf(c).(probes.PodRef)
+	return ref.UID
 }

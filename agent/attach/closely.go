@@ -22,16 +22,15 @@ const (
 
 // closely is the part of the probe that makes it look closely while somebody wants that.
 type closely struct {
-	kick   chan chan struct{} // run closes what it receives when the probe does what is wanted
-	forget func()
-	ended  sync.WaitGroup
+	kick  kick // of followClosely, which makes the probe do what is wanted
+	ended sync.WaitGroup
 }
 
 // lookClosely makes the probe look closely whenever somebody wants that, until it is to stop.
 func (p *within) lookClosely() {
-	c := &closely{kick: make(chan chan struct{})}
+	c := &closely{kick: make(kick)}
 	p.closely = c
-	c.forget = p.host.OnClosely(p.closelyChanged)
+	p.host.OnClosely(p.closelyChanged)
 	c.ended.Add(1)
 	p.host.Go(func() {
 		defer c.ended.Done()
@@ -39,13 +38,13 @@ func (p *within) lookClosely() {
 	})
 }
 
-// end waits until nothing makes the probe look closely any more. The context of the probe's host has ended.
-func (c *closely) end() {
-	if c == nil {
+// endClosely waits until nothing makes the probe look closely any more. The context of the probe's host has ended.
+func (p *within) endClosely() {
+	if p.closely == nil {
 		return
 	}
-	c.forget()
-	c.ended.Wait()
+	p.host.OnClosely(nil)
+	p.closely.ended.Wait()
 }
 
 // closelyChanged returns when the probe looks closely, if it has to.
@@ -55,18 +54,7 @@ func (p *within) closelyChanged(ctx context.Context) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, closelyWithin)
 	defer cancel()
-	done := make(chan struct{})
-	select {
-	case p.closely.kick <- done:
-	case <-ctx.Done():
-		return
-	case <-p.host.Context().Done():
-		return
-	}
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
+	p.closely.kick.await(ctx, p.host.Context())
 }
 
 // followClosely makes the probe look closely, and away, until it is to stop.

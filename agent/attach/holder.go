@@ -58,8 +58,8 @@ type holder struct {
 	points []uprobe.Point
 	rules  map[string]rule // by step
 
-	last        arming             // used by run alone
-	kick        chan chan struct{} // run closes what it receives when all is armed
+	last        arming // used by run alone
+	kick        kick   // of run, which arms what is wanted
 	unsubscribe func()
 
 	meetings meetings
@@ -76,7 +76,7 @@ type holder struct {
 // touched until something is armed.
 func newHolder(ctx context.Context, h *Host, c *probes.Catalogue, p looker, within time.Duration, start func(context.Context, holdproc.Handler) (stopper, error)) (*holder, error) {
 	out := &holder{
-		host: h, probe: p, within: within, rules: rules(c, p.Functions), kick: make(chan chan struct{}),
+		host: h, probe: p, within: within, rules: rules(c, p.Functions), kick: make(kick),
 		holds: map[uint64]*meeting{}, workers: map[string]uint64{}, start: start,
 	}
 	for _, at := range p.Points() {

@@ -143,7 +143,7 @@ func (p *within) startHolding(ctx context.Context, h holdproc.Handler) (stopper,
 
 // Stop ends that.
 func (p *within) Stop(context.Context) error {
-	p.closely.end()
+	p.endClosely()
 	if p.holder != nil {
 		p.holder.close()
 	}

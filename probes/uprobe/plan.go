@@ -18,8 +18,8 @@ import (
 // plan states what the program in the kernel does at a kubelet's steps.
 type plan struct {
 	steps []*step // the steps that are seen
-	// places are those of the steps: first those at which the kernel looks all the time, always of them, then those at which it
-	// looks while the probe looks closely.
+	// places are those of the steps. The kernel looks all the time at the first ones, whose number is always, and at the others
+	// while the probe looks closely.
 	places []*planned
 	always int
 	reads  []reading.Read
