@@ -187,6 +187,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 	}
 	var last *causes.Report
 	deadline := time.Now().Add(labtest.Patience)
+	changed := e.changes(t.Context())
 	for {
 		s := from.Pod(t.Context(), e.watched)
 		last = causes.Explain(s)
@@ -203,9 +204,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 			t.Errorf("%s: %s is never named first: %s", way, want, show(last, s))
 			return nil
 		}
-		select {
-		case <-time.After(askEvery):
-		case <-t.Context().Done():
+		if !nextAsk(t.Context(), changed) {
 			return nil
 		}
 	}
@@ -259,9 +258,6 @@ func (c *Case) meanwhile(id string) bool {
 		return ok
 	})
 }
-
-// askEvery is how often `why` is asked anew. No event announces that a cause can be seen.
-const askEvery = 500 * time.Millisecond
 
 // firstOf returns the id of the first cause, or an empty text.
 func firstOf(r *causes.Report) string {
