@@ -14,24 +14,26 @@ import (
 func Eventually(tb testing.TB, what string, is func() bool) {
 	tb.Helper()
 	patience := time.After(Patience)
+	first := time.Now()
 	for {
 		began := time.Now()
 		if is() {
 			return
 		}
 		select {
-		case <-time.After(pollPause(time.Since(began))):
+		case <-time.After(pollPause(time.Since(began), began.Sub(first))):
 		case <-patience:
 			tb.Fatalf("not %s", what)
 		}
 	}
 }
 
-// pollPause returns how long a poll that took that long pauses. 20 ms are short enough to measure tenths of a second. A poll
-// that reads all processes, or runs a command, takes longer: with a pause of ten times that, a test that waits leaves the
-// machine to what it waits for.
-func pollPause(took time.Duration) time.Duration {
-	return min(max(20*time.Millisecond, 10*took), time.Second)
+// pollPause returns how long a poll pauses that took that long, of a test that has waited that long. 20 ms are short enough to
+// measure tenths of a second. A poll that reads all processes, or runs a command, takes longer: with a pause of ten times that,
+// a test that waits leaves the machine to what it waits for. A test that has waited for ten seconds does not mind half a second
+// more, and many such tests kept an API server busy.
+func pollPause(took, waited time.Duration) time.Duration {
+	return min(max(20*time.Millisecond, 10*took, waited/20), time.Second)
 }
 
 // Files counts the open files of a process.
