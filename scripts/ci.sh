@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# CI: runs all parts of the proof: unit tests, then three labs at a time beside what only computes, then what must be alone. The
-# output of a part is printed when the part ends. At the end the script prints the time of each part, the slowest tests, and
-# each test that needed a second run.
+# CI: runs all parts of the proof: unit tests, then three labs at a time, then one lab at a time; what only computes runs beside
+# the labs. The output of a part is printed when the part ends. At the end the script prints the time of each part, the slowest
+# tests, and each test that needed a second run.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 export PODSTEP_BIN=$PWD/bin REPORTS=$PWD/bin/reports
@@ -78,17 +78,19 @@ lane() {
 # waits too long. So they run alone.
 timed test make test
 
-# node-lab looks at what a lab leaves on the machine, so no other lab runs beside it. What only computes does, and is nicer than a
-# lab, since a kubelet that gets no processor for seconds is ill.
+# What only computes runs beside all labs, until the end: each of them leaves a processor idle at times. It is nicer than a lab,
+# since a kubelet that gets no processor for seconds is ill.
 computing &
-lanes=$!
+computing=$!
+
+# node-lab looks at what a lab leaves on the machine, so no other lab runs beside it.
 tests node-lab
 
 # A lab waits for its pods two thirds of its time. So three run at a time, those first that take longest. node-hold holds a pod
 # for ten minutes beside them, and costs little.
 printf '%s\n' node-attach sim-lab sim-stuck node-kubelet node-harm node-stuck sim-screen node-delve node-screen node-probes test-cri >"$REPORTS/waiting"
 tests node-hold &
-lanes+=" $!"
+lanes=$!
 for _ in 1 2 3; do
 	lane &
 	lanes+=" $!"
@@ -96,9 +98,10 @@ done
 wait $lanes
 
 # node-abuse keeps all processors busy, and looks at what becomes of the kubelet. The soak judges the kubelet's memory and whether
-# the node stays Ready. Both run alone.
+# the node stays Ready. No other lab runs beside them.
 tests node-abuse
 tests node-soak
+wait $computing
 
 printf '\n== time and processor time of each part, in seconds; %d s in all, on a machine where a fixed loop took %s s\n' "$(($(date +%s) - began))" "$machine"
 sort -rn "$REPORTS/times" | awk '{printf "%6d %6d  %s%s\n", $1, $2, $3, $4 == 0 ? "" : "  FAILED"}'
