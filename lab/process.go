@@ -27,9 +27,9 @@ type process struct {
 // shortLife is the longest life of a part that cannot start: to start it again would not help.
 const shortLife = time.Second
 
-// component starts a part that lives in this binary.
+// component starts a part of the control plane, which lives in this binary.
 func (l *Lab) component(name string, args ...string) error {
-	return l.spawn(name, nil, append([]string{name, "--"}, args...)...)
+	return l.spawnBy(startSlack, name, nil, append([]string{name, "--"}, args...)...)
 }
 
 // program starts a part that is a program of its own.
@@ -39,6 +39,11 @@ func (l *Lab) program(name string, env []string, path string, args ...string) er
 
 // spawn runs this binary again. It joins the lab's cgroup and then becomes the part.
 func (l *Lab) spawn(name string, env []string, args ...string) error {
+	return l.spawnBy((*exec.Cmd).Start, name, env, args...)
+}
+
+// spawnBy is spawn with another way to start the command.
+func (l *Lab) spawnBy(start func(*exec.Cmd) error, name string, env []string, args ...string) error {
 	log, err := os.OpenFile(l.paths.log(name), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return fmt.Errorf("start %s: %w", name, err)
@@ -58,7 +63,7 @@ func (l *Lab) spawn(name string, env []string, args ...string) error {
 		Setpgid:   true, // a Ctrl-C in the terminal reaches only this process
 	}
 	var startErr error
-	if err := l.nest.do(func() { startErr = cmd.Start() }); err != nil {
+	if err := l.nest.do(func() { startErr = start(cmd) }); err != nil {
 		return err
 	}
 	if err := startErr; err != nil {
