@@ -40,7 +40,7 @@ func closerIn(l *labtest.Lab, pod string) map[string]bool {
 func TestClosely(t *testing.T) {
 	l := shared.For(t)
 	a := attach(t, l)
-	ctx, away := context.WithCancel(l.Context())
+	ctx, away := context.WithCancel(t.Context())
 	defer away()
 	began := time.Now()
 	if err := l.Agent().WatchClosely(ctx, &agentpb.PodSelector{Namespace: "default", Name: "close"}); err != nil {

@@ -33,7 +33,7 @@ func TestKubeletRestarts(t *testing.T) {
 	const pod, later = "survivor", "later"
 	l.Must("break", "add", "default/"+pod, "--step", "cri.CreateContainer", "--times", "1")
 	l.Must("break", "add", "default/"+later, "--step", "sync.pod", "--times", "1")
-	if err := l.Agent().WatchClosely(l.Context(), &agentpb.PodSelector{Name: later}); err != nil {
+	if err := l.Agent().WatchClosely(t.Context(), &agentpb.PodSelector{Name: later}); err != nil {
 		t.Fatal(err)
 	}
 	l.Create(labtest.TinyPod(pod))

@@ -276,7 +276,7 @@ func (l *Lab) Reload() {
 	}
 }
 
-// Context returns a context that ends after Patience.
+// Context returns a context for one request: it ends after Patience. A watch that lasts longer needs the context of the test.
 func (l *Lab) Context() context.Context {
 	ctx, cancel := context.WithTimeout(context.Background(), Patience)
 	l.tb.Cleanup(cancel)

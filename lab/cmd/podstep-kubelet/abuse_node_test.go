@@ -270,7 +270,7 @@ func malformedRequests(t *testing.T, l *labtest.Lab) {
 // not kept for it.
 func deafReader(t *testing.T, l *labtest.Lab) {
 	agent := l.Agent()
-	ctx, cancel := context.WithCancel(l.Context())
+	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	for range 5 {
 		if _, err := agent.AgentClient.Watch(ctx, &agentpb.WatchRequest{History: true, Node: true}); err != nil {

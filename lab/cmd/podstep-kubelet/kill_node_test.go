@@ -62,7 +62,7 @@ func TestClientKilled(t *testing.T) {
 
 // nudge makes the kubelet look at a running pod again and again. By itself it looks only every minute or so.
 func nudge(l *labtest.Lab, pod string) (stop func()) {
-	ctx, cancel := context.WithCancel(l.Context())
+	ctx, cancel := context.WithCancel(context.Background())
 	go func() {
 		tick := time.NewTicker(500 * time.Millisecond)
 		defer tick.Stop()

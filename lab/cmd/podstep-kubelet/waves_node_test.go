@@ -87,7 +87,8 @@ func tiny(name, wave string) *corev1.Pod {
 // all are gone.
 func wave(t *testing.T, l *labtest.Lab, n int) {
 	t.Helper()
-	ctx, pods, label := l.Context(), l.Client.CoreV1().Pods("default"), fmt.Sprintf("wave=%d", n)
+	// A wave may take long on a busy machine. Patience is for the next thing that happens in it.
+	ctx, pods, label := t.Context(), l.Client.CoreV1().Pods("default"), fmt.Sprintf("wave=%d", n)
 	w, err := pods.Watch(ctx, metav1.ListOptions{LabelSelector: label})
 	if err != nil {
 		t.Fatal(err)
@@ -98,9 +99,14 @@ func wave(t *testing.T, l *labtest.Lab, n int) {
 	}
 	ready, gone := map[string]bool{}, 0
 	for gone < waveSize {
-		e, ok := <-w.ResultChan()
+		var e watch.Event
+		ok := false
+		select {
+		case e, ok = <-w.ResultChan():
+		case <-time.After(labtest.Patience):
+		}
 		if !ok {
-			t.Fatalf("wave %d: %d pods got ready and %d went, then the watch ended", n, len(ready), gone)
+			t.Fatalf("wave %d: %d pods got ready and %d went, then nothing happened any more", n, len(ready), gone)
 		}
 		p, ok := e.Object.(*corev1.Pod)
 		switch {
