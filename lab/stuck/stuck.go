@@ -187,7 +187,9 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 	}
 	var last *causes.Report
 	deadline := time.Now().Add(labtest.Patience)
-	changed := e.changes(t.Context())
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	changed := e.changes(ctx)
 	for {
 		s := from.Pod(t.Context(), e.watched)
 		last = causes.Explain(s)
@@ -204,7 +206,7 @@ func (c *Case) check(t *testing.T, e *Env, way Way, from gather.From) *evidence.
 			t.Errorf("%s: %s is never named first: %s", way, want, show(last, s))
 			return nil
 		}
-		if !nextAsk(t.Context(), changed) {
+		if !nextAsk(ctx, changed) {
 			return nil
 		}
 	}
