@@ -139,7 +139,8 @@ func (l *Lab) UntilGone(pod string) {
 // Worked changes a pod of namespace default twice a second, so that the kubelet works on it, while do runs.
 func (l *Lab) Worked(pod string, do func()) {
 	l.tb.Helper()
-	ctx, cancel := context.WithCancel(l.Context())
+	ctx, cancel := context.WithCancel(context.Background()) // do takes the time that it takes
+	defer cancel()                                          // do may end the test
 	ended := make(chan error, 1)
 	go func() {
 		tick := time.NewTicker(500 * time.Millisecond)

@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,8 +11,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/labtest"
@@ -34,10 +31,10 @@ func TestClientKilled(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	stop := nudge(l, pod)
-	defer stop()
 	var h held
-	if err := json.NewDecoder(bufio.NewReader(out)).Decode(&h); err != nil {
+	// By itself the kubelet looks at a running pod only every minute or so.
+	l.Worked(pod, func() { err = json.NewDecoder(bufio.NewReader(out)).Decode(&h) })
+	if err != nil {
 		t.Fatalf("podstep hold prints no hold: %v", err)
 	}
 	if s := podState(t, l, pod); s.State != "held" || s.Step != h.Step {
@@ -58,25 +55,6 @@ func TestClientKilled(t *testing.T) {
 		t.Errorf("it is released %v after its client was killed", took)
 	}
 	bye(l, pod)
-}
-
-// nudge makes the kubelet look at a running pod again and again. By itself it looks only every minute or so.
-func nudge(l *labtest.Lab, pod string) (stop func()) {
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() {
-		tick := time.NewTicker(500 * time.Millisecond)
-		defer tick.Stop()
-		for n := 0; ; n++ {
-			patch := fmt.Appendf(nil, `{"metadata":{"annotations":{"nudge":"%d"}}}`, n)
-			_, _ = l.Client.CoreV1().Pods("default").Patch(ctx, pod, types.MergePatchType, patch, metav1.PatchOptions{})
-			select {
-			case <-tick.C:
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	return cancel
 }
 
 // If the kubelet ends in any way while it holds a pod, it ends soon. The next kubelet goes on with the pod and knows
