@@ -28,8 +28,8 @@ func Eventually(tb testing.TB, what string, is func() bool) {
 	}
 }
 
-// pollPause returns how long a poll pauses that took that long, of a test that has waited that long. 20 ms are short enough to
-// measure tenths of a second. A poll that reads all processes, or runs a command, takes longer: with a pause of ten times that,
+// pollPause returns the pause after a poll, given how long the poll took and how long the test has waited. 20 ms are short enough
+// to measure tenths of a second. A poll that reads all processes, or runs a command, takes longer: with a pause of ten times that,
 // a test that waits leaves the machine to what it waits for. A test that has waited for ten seconds does not mind half a second
 // more, and many such tests kept an API server busy.
 func pollPause(took, waited time.Duration) time.Duration {

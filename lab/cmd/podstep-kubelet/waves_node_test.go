@@ -106,7 +106,7 @@ func wave(t *testing.T, l *labtest.Lab, n int) {
 		case <-time.After(labtest.Patience):
 		}
 		if !ok {
-			t.Fatalf("wave %d: %d pods got ready and %d went, then nothing happened any more", n, len(ready), gone)
+			t.Fatalf("wave %d: %d pods got ready and %d went, then the watch ended, or nothing came for %v", n, len(ready), gone, labtest.Patience)
 		}
 		p, ok := e.Object.(*corev1.Pod)
 		switch {
