@@ -29,7 +29,8 @@ part() {
 	node-harm)    run . node "-run $harm" ./agent/attach ;;
 	node-delve)   run . node '-run ^(TestDelve|TestDebugger)' ./agent/attach ;;
 	node-screen)  run . node '' ./tui/... ;;
-	node-lab)     run lab node '' . ;;
+	node-lab)     run lab node '-skip ^TestPartsWorkApart$' . ;;
+	node-apart)   run lab node '-run ^TestPartsWorkApart$' . ;;
 	node-stuck)   run lab node '' ./stuck ;;
 	*) echo "tests.sh: there is no part $1; there are: $(parts | tr '\n' ' ')" >&2; exit 2 ;;
 	esac

@@ -64,7 +64,6 @@ func alone(t *testing.T, cases []Case, flags ...string) {
 		cases[i].alone = true
 	}
 	Run(t, func(tb testing.TB) *labtest.Lab {
-		onOwn.claim(tb)
-		return labtest.StartSim(tb, flags...)
+		return startOwn(tb, flags...)
 	}, cases, simSources, "lab", API, Woven)
 }

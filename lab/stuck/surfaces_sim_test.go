@@ -31,8 +31,7 @@ const (
 // pod runs or has ended that the agent calls stuck, or the other way round.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
-	onOwn.claim(t)
-	e := newEnv(t, labtest.StartSim(t), "surfaces")
+	e := newEnv(t, startOwn(t), "surfaces")
 	names := e.brokenPods()
 	c, err := client.Dial(t.Context(), e.State.Agent)
 	if err != nil {
