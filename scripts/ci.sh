@@ -36,7 +36,6 @@ tests() {
 	case $1 in
 	test-cri) timed test-cri make test-cri ;;
 	node-harm | node-abuse | node-soak) timed "$1" scripts/tests.sh "$1" ;;
-	sim-stuck) GOGC=400 PODSTEP_ROOM=2m timed "$1" scripts/tests.sh "$1" ;;
 	*) GOGC=400 timed "$1" scripts/tests.sh "$1" ;;
 	esac
 }
@@ -79,22 +78,19 @@ lane() {
 # waits too long. So they run alone.
 timed test make test
 
-# node-lab looks at what a lab leaves on the machine, so no other lab runs beside it.
-tests node-lab
-
-# What only computes runs beside all other labs, until the end: each of them leaves a processor idle at times. It is nicer than a
-# lab, since a kubelet that gets no processor for seconds is ill.
+# What only computes runs beside all labs, until the end: each of them leaves a processor idle at times. It is nicer than a lab,
+# since a kubelet that gets no processor for seconds is ill.
 computing &
 computing=$!
 
+# node-lab looks at what a lab leaves on the machine, so no other lab runs beside it.
+tests node-lab
+
 # A lab waits for its pods two thirds of its time. So three run at a time, those first that take longest. node-hold holds a pod
-# for ten minutes beside them, and costs little. sim-stuck has many nodes at a time, each where the others leave room for it
-# (lab/stuck/room_sim_test.go): more labs than the processors have room for take longer, and more processor time.
-printf '%s\n' node-attach sim-lab node-kubelet node-harm sim-screen node-stuck node-delve node-screen node-probes test-cri node-apart >"$REPORTS/waiting"
+# for ten minutes beside them, and costs little.
+printf '%s\n' node-attach sim-lab sim-stuck node-kubelet node-harm node-stuck sim-screen node-delve node-screen node-probes test-cri node-apart >"$REPORTS/waiting"
 tests node-hold &
 lanes=$!
-tests sim-stuck &
-lanes+=" $!"
 for _ in 1 2 3; do
 	lane &
 	lanes+=" $!"

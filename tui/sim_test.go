@@ -54,14 +54,14 @@ func TestNoColour(t *testing.T) {
 func TestPlain(t *testing.T) {
 	l := shared.For(t)
 	term := tuitest.Start(t, 100, 30, append(utf8, "ACCESSIBLE=1"), labtest.Bin(t, "podstep"), "--socket", l.State.Agent)
-	term.Until("plain lines (ACCESSIBLE)")
-	term.Until("Agent: node node-1")
+	term.UntilPrinted("plain lines (ACCESSIBLE)")
+	term.UntilPrinted("Agent: node node-1")
 	if got := term.Flags("alternate_on"); got != "alternate_on=0" {
 		t.Errorf("plain lines on the alternate screen: %s", got)
 	}
 	l.Create(labtest.BusyboxPod("plain", labtest.Sleep))
 	t.Cleanup(func() { l.Delete("plain") })
-	term.Until("Pod default/plain: step cri.RunPodSandbox")
+	term.UntilPrinted("Pod default/plain: step cri.RunPodSandbox")
 	term.Type("quit")
 	term.Press("Enter")
 	term.Usable()

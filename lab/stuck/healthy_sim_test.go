@@ -34,7 +34,8 @@ const (
 // replaced and end.
 func TestHealthy(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, startOwn(t), "healthy")
+	onOwn.claim(t)
+	e := newEnv(t, labtest.StartSim(t), "healthy")
 	w := &wellness{e: e, from: map[Way]gather.From{API: simSources(t, e.Lab, API), Woven: simSources(t, e.Lab, Woven)}, seen: map[string]bool{}}
 	e.healthyAlone()
 	e.healthyOwned()

@@ -64,6 +64,7 @@ func alone(t *testing.T, cases []Case, flags ...string) {
 		cases[i].alone = true
 	}
 	Run(t, func(tb testing.TB) *labtest.Lab {
-		return startOwn(tb, flags...)
+		onOwn.claim(tb)
+		return labtest.StartSim(tb, flags...)
 	}, cases, simSources, "lab", API, Woven)
 }

@@ -31,7 +31,8 @@ const (
 // pod runs or has ended that the agent calls stuck, or the other way round.
 func TestSurfacesAgree(t *testing.T) {
 	t.Parallel()
-	e := newEnv(t, startOwn(t), "surfaces")
+	onOwn.claim(t)
+	e := newEnv(t, labtest.StartSim(t), "surfaces")
 	names := e.brokenPods()
 	c, err := client.Dial(t.Context(), e.State.Agent)
 	if err != nil {

@@ -28,8 +28,15 @@ const patience = 2 * time.Minute
 // prompt is the prompt of the shell.
 const prompt = "shell>"
 
-// lookEvery is how often podstep's tests look at the screen. tmux does not report changes.
-const lookEvery = 20 * time.Millisecond
+// podstep's tests look at the screen every 20 ms, and less often the longer they have waited: a twentieth of that, a quarter of a
+// second at most. tmux does not report changes, and each look starts a program.
+const (
+	lookEvery  = 20 * time.Millisecond
+	lookAtMost = 250 * time.Millisecond
+)
+
+// escapeEvery is how long a program may take to do what Escape asks for before a test presses it again.
+const escapeEvery = 2 * time.Second
 
 // Start opens a terminal of that size and types a command into its shell. It closes the terminal when the test ends.
 func Start(t testing.TB, width, height int, env []string, command ...string) *Terminal {
@@ -109,36 +116,60 @@ func (s *Terminal) UntilGone(text string) string {
 	return s.UntilThat(fmt.Sprintf("no %q", text), func(screen string) bool { return !strings.Contains(screen, text) })
 }
 
+// UntilPrinted waits until a program without a screen has printed a text. Its lines may scroll away faster than a test looks.
+func (s *Terminal) UntilPrinted(text string) {
+	s.t.Helper()
+	s.until(fmt.Sprintf("line %q", text), s.printed, func(all string) bool { return strings.Contains(all, text) })
+}
+
+// printed returns the screen, after the lines that have scrolled away.
+func (s *Terminal) printed() string {
+	out, err := s.tmux("capture-pane", "-p", "-S", "-")
+	if err != nil {
+		return fmt.Sprintf("(no screen: %v: %s)", err, out)
+	}
+	return out
+}
+
 // UntilThat waits until the condition is true of the screen.
 func (s *Terminal) UntilThat(what string, is func(screen string) bool) string {
 	s.t.Helper()
+	return s.until(what, s.Screen, is)
+}
+
+// until waits until the condition is true of what look returns.
+func (s *Terminal) until(what string, look func() string, is func(string) bool) string {
+	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.ctx, patience)
 	defer cancel()
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
+	began := time.Now()
 	for {
-		screen := s.Screen()
-		if is(screen) {
-			return screen
+		text := look()
+		if is(text) {
+			return text
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(min(max(lookEvery, time.Since(began)/20), lookAtMost)):
 		case <-ctx.Done():
-			s.t.Fatalf("the screen never had %s:\n%s", what, s.Screen())
+			s.t.Fatalf("the screen never had %s:\n%s", what, look())
 		}
 	}
 }
 
-// Escape presses Escape until a text is gone, because a dialog that appears by itself takes keys only after a quiet
-// moment. It pauses as long as a person's fingers: an Escape that follows another at once is read as a key with Alt.
+// Escape presses Escape until a text is gone, because a dialog that appears by itself takes keys only after a quiet moment. It
+// gives the program time before it presses again: an Escape that is still to be read when the next key follows is read as that key
+// with Alt, and one too many leaves what is below the text.
 func (s *Terminal) Escape(text string) {
 	s.t.Helper()
+	var pressed time.Time
 	s.UntilThat("the screen without "+text, func(screen string) bool {
 		if !strings.Contains(screen, text) {
 			return true
 		}
-		s.Press("Escape")
-		time.Sleep(150 * time.Millisecond)
+		if time.Since(pressed) > escapeEvery {
+			s.Press("Escape")
+			pressed = time.Now()
+		}
 		return false
 	})
 }
