@@ -99,10 +99,10 @@ func (c *closely) any() bool {
 func (p *Probe) OnClosely(f func(context.Context)) { p.closely.Store(&f) }
 
 // LooksClosely reports whether the probe is to look at the steps of its abilities that are seen closely: a client watches a pod
-// closely, or there is a breakpoint or a held pod at such a step that no probe sees all the time.
+// closely, a person holds or steps one, or there is a breakpoint or a held pod at such a step that no probe sees all the time.
 func (p *Probe) LooksClosely() bool {
 	a := p.agent
-	if a.closely.any() {
+	if a.closely.any() || a.holds.Asked(nil) {
 		return true
 	}
 	always := func(r reach) bool { return r.sees() && !r.closely() }
@@ -120,8 +120,8 @@ func (p *Probe) LooksClosely() bool {
 	return slices.ContainsFunc(a.holds.Of(nil), func(h *holding.Hold[crossing]) bool { return needs(h.Step.ID) })
 }
 
-// SeesClosely reports whether a call of a step that is seen closely is to be reported: a client watches its pod closely, or a
-// breakpoint is at the step. of is a probes.PodRef, or the id of a sandbox or container.
+// SeesClosely reports whether a call of a step that is seen closely is to be reported: a client watches its pod closely, a person
+// holds or steps it, or a breakpoint is at the step. of is a probes.PodRef, or the id of a sandbox or container.
 func (p *Probe) SeesClosely(step string, of any) bool {
 	a := p.agent
 	s := a.stepNamed(step)
@@ -138,5 +138,5 @@ func (p *Probe) SeesClosely(step string, of any) bool {
 	case string:
 		about = a.pods.CRI(of)
 	}
-	return about != nil && a.closely.has(&about.Pod)
+	return about != nil && (a.closely.has(&about.Pod) || a.holds.Asked(&about.State.holding))
 }

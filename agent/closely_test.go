@@ -8,6 +8,7 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	v1 "k8s.io/api/core/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
@@ -48,7 +49,7 @@ func (r *rig) watchClosely(sel *agentpb.PodSelector) (end func() error) {
 // closelyRig returns a rig whose first probe sees sync.configmaps only closely, and that probe.
 func closelyRig(t *testing.T) (*rig, *Probe) {
 	can := probes.Abilities{Probe: "uprobe", Steps: map[string]probes.Ability{
-		"sync.pod":        {Entry: true, Exit: true},
+		"sync.pod":        {Entry: true, Exit: true, HoldEnter: true},
 		"sync.configmaps": {Entry: true, Exit: true, HoldEnter: true, Closely: true},
 	}}
 	r := newRig(t, Options{Probes: []probes.Abilities{can}})
@@ -172,6 +173,65 @@ func TestHeldLooksClosely(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := <-went; err != nil || p.LooksClosely() {
+		t.Errorf("after the hold (%v) it looks closely: %v", err, p.LooksClosely())
+	}
+}
+
+// TestSteppedLooksClosely: the probe looks closely while a person holds or steps a pod, at that pod alone, and before the pod goes
+// on. So a step by a command stops where one on the screen does, which watches the pod closely.
+func TestSteppedLooksClosely(t *testing.T) {
+	r, p := closelyRig(t)
+	web, db := newPod("default", "web"), newPod("default", "db")
+	ref := func(pod *v1.Pod) probes.PodRef {
+		return probes.PodRef{UID: string(pod.UID), Namespace: "default", Name: pod.Name}
+	}
+	arrive := func(step string, pod *v1.Pod) (went chan error) {
+		went = make(chan error, 1)
+		call := p.Begin(Seen{Step: step, At: time.Now(), Values: []any{ref(pod)}, Goroutine: 7, Worker: true})
+		go func() { went <- call.Stop(t.Context()) }()
+		return went
+	}
+	if err := <-arrive("sync.pod", web); err != nil { // the agent knows the pod
+		t.Fatal(err)
+	}
+	b, err := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod", Pods: sel(web)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	first := arrive("sync.pod", web)
+	r.held(web)
+	if _, err := r.svc.RemoveBreakpoint(t.Context(), &agentpb.RemoveBreakpointRequest{Id: b.GetId()}); err != nil {
+		t.Fatal(err)
+	}
+	if p.LooksClosely() {
+		t.Error("it looks closely at what a breakpoint holds")
+	}
+	looked := make(chan bool, 2)
+	p.OnClosely(func(context.Context) {
+		looked <- p.LooksClosely() && p.SeesClosely("sync.configmaps", ref(web)) && !p.SeesClosely("sync.configmaps", ref(db)) && len(first) == 0
+	})
+	stepped := make(chan error, 1)
+	go func() {
+		_, err := r.svc.Step(t.Context(), &agentpb.StepRequest{Pods: sel(web), Mode: agentpb.StepMode_INTO})
+		stepped <- err
+	}()
+	if !<-looked {
+		t.Error("it does not look closely at the pod before the pod goes on")
+	}
+	if err := <-first; err != nil {
+		t.Error(err)
+	}
+	next := arrive("sync.configmaps", web)
+	if err := <-stepped; err != nil {
+		t.Fatal(err)
+	}
+	if !p.LooksClosely() || !p.SeesClosely("sync.configmaps", ref(web)) {
+		t.Error("it looks away from a pod to which a person has stepped")
+	}
+	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(web)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-next; err != nil || p.LooksClosely() {
 		t.Errorf("after the hold (%v) it looks closely: %v", err, p.LooksClosely())
 	}
 }

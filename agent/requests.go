@@ -188,6 +188,7 @@ func (s *service) hold(ctx context.Context, req *agentpb.HoldRequest) (*hold, er
 	if err := a.holds.Ask(ctx, &p.State.holding, w); err != nil {
 		return nil, err
 	}
+	a.announceClosely(ctx)
 	return a.holds.Await(ctx, &p.State.holding, w, wait)
 }
 
@@ -254,6 +255,7 @@ func (s *service) Step(ctx context.Context, req *agentpb.StepRequest) (*agentpb.
 	if err := a.holds.Ask(ctx, &p.State.holding, w); err != nil {
 		return nil, err
 	}
+	a.announceClosely(ctx)
 	forget := func() {}
 	if w.Goroutine != 0 {
 		if forget, err = a.stepByLine(ctx, from, req.GetMode()); err != nil {

@@ -44,6 +44,7 @@ func (t *Table[At]) Ask(ctx context.Context, p *Pod[At], w *Pending[At]) error {
 
 // pend is Arm for pending holds.
 func (t *Table[At]) pend(w *Pending[At], n int32) {
+	t.pending.Add(n)
 	if w.Goroutine != 0 {
 		t.byLine.Add(n)
 	}

@@ -30,6 +30,8 @@ type Table[At any] struct {
 	armed atomic.Int32
 	// byLine counts those of the pending holds that are at lines and at no step.
 	byLine atomic.Int32
+	// pending counts the pending holds.
+	pending atomic.Int32
 	// onArmed are called when something is armed, and when the count returns to zero. In the second case they may be
 	// called with the caller's lock held.
 	onArmed   []*func() // never changed in place
@@ -204,6 +206,16 @@ func (t *Table[At]) Of(p *Pod[At]) []*Hold[At] {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.sorted(p)
+}
+
+// Asked reports whether a person asked for a hold of a pod, or of any pod for nil, and waits for it or has it.
+func (t *Table[At]) Asked(p *Pod[At]) bool {
+	if p == nil && t.pending.Load() > 0 || p != nil && p.Pending() != nil {
+		return true
+	}
+	return slices.ContainsFunc(t.Of(p), func(h *Hold[At]) bool {
+		return h.Why.Cause == agentpb.Cause_CAUSE_HOLD || h.Why.Cause == agentpb.Cause_CAUSE_STEP
+	})
 }
 
 // sorted is Of for a caller that holds mu.
