@@ -56,12 +56,16 @@ func closelyRig(t *testing.T) (*rig, *Probe) {
 	return r, r.Probe("uprobe")
 }
 
+// refOf returns what a call shows of a pod that it is about.
+func refOf(p *v1.Pod) probes.PodRef {
+	return probes.PodRef{UID: string(p.UID), Namespace: p.Namespace, Name: p.Name}
+}
+
 // TestWatchClosely: the probe looks closely while a client watches a pod closely, and at that pod alone. The client's answer comes
 // when the probe does.
 func TestWatchClosely(t *testing.T) {
 	r, p := closelyRig(t)
 	web, other := newPod("default", "web"), newPod("default", "other")
-	ref := func(name, uid string) probes.PodRef { return probes.PodRef{UID: uid, Namespace: "default", Name: name} }
 	seen := func(of any) bool { return p.SeesClosely("sync.configmaps", of) }
 	if p.LooksClosely() {
 		t.Error("it looks closely, and nobody watches")
@@ -77,13 +81,13 @@ func TestWatchClosely(t *testing.T) {
 		t.Errorf("after %d changes it looks closely: %v", changes, p.LooksClosely())
 	}
 	r.run(web)
-	if !seen(ref("web", string(web.UID))) || seen(ref("other", string(other.UID))) || seen("c1") {
+	if !seen(refOf(web)) || seen(refOf(other)) || seen("c1") {
 		t.Error("it sees the wrong pods closely")
 	}
 	if err := end(); err != nil {
 		t.Error(err)
 	}
-	if p.LooksClosely() || seen(ref("web", string(web.UID))) {
+	if p.LooksClosely() || seen(refOf(web)) {
 		t.Error("it looks closely after the client has gone")
 	}
 	p.OnClosely(nil)
@@ -124,7 +128,7 @@ func TestWatchCloselyRefused(t *testing.T) {
 // of every pod. One at another step does not.
 func TestBreakpointLooksClosely(t *testing.T) {
 	r, p := closelyRig(t)
-	of := probes.PodRef{UID: string(newPod("default", "web").UID), Namespace: "default", Name: "web"}
+	of := refOf(newPod("default", "web"))
 	log := &agentpb.AddBreakpointRequest_Log{Log: &agentpb.LogAction{}}
 	if _, err := r.svc.AddBreakpoint(t.Context(), &agentpb.AddBreakpointRequest{Step: "sync.pod", Action: log}); err != nil {
 		t.Fatal(err)
@@ -158,7 +162,7 @@ func TestHeldLooksClosely(t *testing.T) {
 		t.Fatal(err)
 	}
 	web := newPod("default", "web")
-	of := probes.PodRef{UID: string(web.UID), Namespace: "default", Name: "web"}
+	of := refOf(web)
 	call := p.Begin(Seen{Step: "sync.configmaps", At: time.Now(), Values: []any{of}, Goroutine: 7, Worker: true})
 	went := make(chan error, 1)
 	go func() { went <- call.Stop(t.Context()) }()
@@ -182,12 +186,9 @@ func TestHeldLooksClosely(t *testing.T) {
 func TestSteppedLooksClosely(t *testing.T) {
 	r, p := closelyRig(t)
 	web, db := newPod("default", "web"), newPod("default", "db")
-	ref := func(pod *v1.Pod) probes.PodRef {
-		return probes.PodRef{UID: string(pod.UID), Namespace: "default", Name: pod.Name}
-	}
 	arrive := func(step string, pod *v1.Pod) (went chan error) {
 		went = make(chan error, 1)
-		call := p.Begin(Seen{Step: step, At: time.Now(), Values: []any{ref(pod)}, Goroutine: 7, Worker: true})
+		call := p.Begin(Seen{Step: step, At: time.Now(), Values: []any{refOf(pod)}, Goroutine: 7, Worker: true})
 		go func() { went <- call.Stop(t.Context()) }()
 		return went
 	}
@@ -208,7 +209,7 @@ func TestSteppedLooksClosely(t *testing.T) {
 	}
 	looked := make(chan bool, 2)
 	p.OnClosely(func(context.Context) {
-		looked <- p.LooksClosely() && p.SeesClosely("sync.configmaps", ref(web)) && !p.SeesClosely("sync.configmaps", ref(db)) && len(first) == 0
+		looked <- p.LooksClosely() && p.SeesClosely("sync.configmaps", refOf(web)) && !p.SeesClosely("sync.configmaps", refOf(db)) && len(first) == 0
 	})
 	stepped := make(chan error, 1)
 	go func() {
@@ -225,7 +226,7 @@ func TestSteppedLooksClosely(t *testing.T) {
 	if err := <-stepped; err != nil {
 		t.Fatal(err)
 	}
-	if !p.LooksClosely() || !p.SeesClosely("sync.configmaps", ref(web)) {
+	if !p.LooksClosely() || !p.SeesClosely("sync.configmaps", refOf(web)) {
 		t.Error("it looks away from a pod to which a person has stepped")
 	}
 	if _, err := r.svc.Continue(t.Context(), &agentpb.ContinueRequest{Pods: sel(web)}); err != nil {
@@ -241,7 +242,7 @@ func TestSteppedLooksClosely(t *testing.T) {
 func TestEndUnseen(t *testing.T) {
 	r, p := closelyRig(t)
 	web := newPod("default", "web")
-	of := probes.PodRef{UID: string(web.UID), Namespace: "default", Name: "web"}
+	of := refOf(web)
 	now := time.Now()
 	p.Begin(Seen{Step: "sync.configmaps", At: now, Values: []any{of}}).EndUnseen(now.Add(time.Second))
 	var kinds []agentpb.Kind
