@@ -21,6 +21,7 @@ import (
 	toolswatch "k8s.io/client-go/tools/watch"
 
 	"github.com/podstep/podstep/agent/labtest"
+	"github.com/podstep/podstep/probes"
 )
 
 // These tests run whole nodes without root: they need PODSTEP_BIN.
@@ -135,7 +136,7 @@ func TestSimStory(t *testing.T) {
 	// term.cgroup comes after the status with which the API server forgets the pod.
 	l.UntilEvent("lines", "end of its worker", isStep("worker.loop", "exit"))
 	seen := map[string]bool{}
-	labtest.CallerLinesIn(l.Recorded()).Check(t)
+	labtest.CallerLinesIn(l.Recorded()).Check(t, probes.KubernetesVersion)
 	added := labtest.CallerLinesIn(l.Story("lines"))[[2]string{"loop.add", "worker.update"}]
 	if !slices.Equal(added, []uint32{2892}) {
 		t.Errorf("HandlePodAdditions called UpdatePod from lines %v", added)

@@ -32,7 +32,7 @@ func TestBuildVersions(t *testing.T) {
 		t.Run(v.Name(), func(t *testing.T) {
 			l := labtest.Start(t, v.Flags(t)...)
 			seen := attachInside(t, l)
-			seen.lines.Check(t)
+			seen.lines.Check(t, v.Kubelet)
 			if !v.Debug() { // which functions the compiler has inlined differs there
 				compareSeen(t, v.Kubelet, map[string]map[row]bool{"both": seen.rows}, seen.missing)
 			}

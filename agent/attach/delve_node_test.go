@@ -29,7 +29,7 @@ func attachDelve(t *testing.T, l *labtest.Lab, flags ...string) *attached {
 // them, and leaves nothing of itself in the kubelet.
 func TestDelve(t *testing.T) {
 	seen, lines := delveLives(t, shared.For(t))
-	lines.Check(t)
+	lines.Check(t, "v1.36")
 	compareSeen(t, "v1.36", map[string]map[row]bool{"delve": seen}, nil)
 	shared.For(t).Tried("delve")
 }
@@ -45,7 +45,7 @@ func TestDelveVersions(t *testing.T) {
 			l := labtest.Start(t, v.Flags(t)...)
 			seen, lines := delveLives(t, l)
 			if v.Form != "" {
-				lines.Check(t)
+				lines.Check(t, v.Kubelet)
 			} else {
 				compareSeen(t, v.Kubelet, map[string]map[row]bool{"delve": seen}, nil)
 			}
