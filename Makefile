@@ -144,6 +144,13 @@ test: ## unit tests: no root, no network
 	cd lab && go test -vet=off -timeout 30m -p 4 -tags $(TAGS) ./...
 	cd release && go test -vet=off ./...
 
+# Where a change begins that is to be proven.
+BASE := origin/main
+
+.PHONY: test-change
+test-change: ## what proves the change since BASE: the parts of CI that scripts/changed.sh names (root; `make node-deps` first)
+	@parts=$$(scripts/changed.sh $(BASE)) && echo "== runs $${parts:-all parts}" && scripts/ci.sh $$parts
+
 .PHONY: test-install
 test-install: ## go install of podstep in a new home, from a module proxy of files
 	$(TEST) -tags install -timeout 60m -v -run TestGoInstall ./cmd/podstep

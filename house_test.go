@@ -168,3 +168,40 @@ func TestPartsInCI(t *testing.T) {
 		}
 	}
 }
+
+// TestProofs checks that scripts/proofs.txt names paths and parts that are there, and each part.
+func TestProofs(t *testing.T) {
+	text, err := os.ReadFile("scripts/proofs.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed, err := exec.Command("scripts/tests.sh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := append(strings.Fields(string(listed)), "test-cri")
+	named := map[string]bool{"all": true, "-": true}
+	for _, part := range parts {
+		named[part] = false
+	}
+	for _, line := range strings.Split(string(text), "\n") {
+		path, proofs, _ := strings.Cut(line, " ")
+		if path == "" || path == "#" {
+			continue
+		}
+		if _, err := os.Stat(path); err != nil {
+			t.Error(err)
+		}
+		for _, part := range strings.Fields(proofs) {
+			if _, known := named[part]; !known {
+				t.Errorf("%s is to be proven by %s, and there is no such part", path, part)
+			}
+			named[part] = true
+		}
+	}
+	for _, part := range parts {
+		if !named[part] {
+			t.Errorf("no path is proven by the part %s", part)
+		}
+	}
+}
