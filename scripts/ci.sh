@@ -108,13 +108,16 @@ tests node-abuse
 tests node-soak
 wait $computing
 
+# results prints what became of each test of the parts on nodes.
+results() { cat "$REPORTS"/*.json 2>/dev/null; }
+
 printf '\n== time and processor time of each part, in seconds; %d s in all, on a machine where a fixed loop took %s s\n' "$(($(date +%s) - began))" "$machine"
 sort -rn "$REPORTS/times" | awk '{printf "%6d %6d  %s%s\n", $1, $2, $3, $4 == 0 ? "" : "  FAILED"}'
 printf '\n== the 20 slowest tests\n'
-cat "$REPORTS"/*.json | bin/tools/gotestsum tool slowest --threshold 1s | head -n 20
+results | bin/tools/gotestsum tool slowest --threshold 1s | head -n 20
 printf '\n== tests that needed a second run\n'
 if ! cat "$REPORTS"/*.again 2>/dev/null | grep .; then echo none; fi
 failed=$(awk '$4 != 0 {print $3}' "$REPORTS/times")
 printf '\n== DONE: %d tests passed, %d skipped; parts that failed: %s\n' \
-	"$(cat "$REPORTS"/*.json | grep -c '"Action":"pass".*"Test"')" "$(cat "$REPORTS"/*.json | grep -c '"Action":"skip".*"Test"')" "${failed:-none}"
+	"$(results | grep -c '"Action":"pass".*"Test"')" "$(results | grep -c '"Action":"skip".*"Test"')" "${failed:-none}"
 [ -z "$failed" ]

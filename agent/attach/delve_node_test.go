@@ -5,6 +5,7 @@ package attach_test
 import (
 	"context"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,10 +36,10 @@ func TestDelve(t *testing.T) {
 }
 
 // TestDelveVersions: the same with kubelets of other versions, and of other builds; and a pod is held in SyncPod of each, and
-// goes on. In v1.25 and v1.26 what this test asks of Delve has other names.
+// goes on.
 func TestDelveVersions(t *testing.T) {
 	for _, v := range append(labtest.Versions(), labtest.Builds()...) {
-		if v.Containerd != "" || v.Form == "" && slices.Contains([]string{"v1.25", "v1.26", "v1.36"}, v.Kubelet) {
+		if v.Containerd != "" || v.Form == "" && v.Kubelet == "v1.36" {
 			continue
 		}
 		t.Run(v.Name(), func(t *testing.T) {
@@ -75,13 +76,13 @@ func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines
 	t.Logf("%d rows", len(all))
 	for _, want := range []string{
 		"merge.merge", "loop.add", "admit.can", "worker.update", "worker.loop", "worker.start", "sync.pod", "sync.genstatus", "sync.volumes",
-		"rt.sync", "rt.compute", "rt.sandbox", "rt.start", "image.ensure", "status.patch",
+		"rt.sync", "rt.compute", "rt.sandbox", "rt.start", "image.ensure", "status.patch", "worker.turn",
 	} {
 		if can[want] && !slices.Contains(seen, want) {
 			t.Errorf("%s was not seen", want)
 		}
 	}
-	for _, want := range []string{"worker.turn", "cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"} {
+	for _, want := range []string{"cri.RunPodSandbox", "cri.CreateContainer", "cri.StartContainer", "cri.StopPodSandbox"} {
 		if !slices.Contains(seen, want) {
 			t.Errorf("%s was not seen", want)
 		}
@@ -107,7 +108,7 @@ func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 	if e := untilHeld(l, "held", "sync.pod"); e.Probe != "delve" {
 		t.Errorf("it is held by probe %q", e.Probe)
 	}
-	if out := l.Must("stack", "held"); !strings.Contains(out, "kubelet.(*Kubelet).SyncPod\n") {
+	if out := l.Must("stack", "held"); !strings.Contains(out, syncPodOf(l)+"\n") {
 		t.Errorf("its stack is\n%s", out)
 	}
 	if variables {
@@ -129,13 +130,13 @@ func delveHolds(t *testing.T, l *labtest.Lab, variables bool) {
 // the reason. Nobody is held.
 func delveLogs(t *testing.T, l *labtest.Lab, variables bool) {
 	t.Helper()
-	const at, name = "kubelet.(*Kubelet).SyncPod", "lined"
+	const name = "lined"
 	act, want := []string{"--action", "log"}, map[string]string{"variables": "no debug information"}
 	if variables {
 		act = []string{"--action", "log=updateType,len(pod.Spec.Containers),nosuch", "--if", "updateType == 2"}
 		want = map[string]string{"updateType": "SyncPodCreate", "len(pod.Spec.Containers)": "1", "nosuch": "could not find"}
 	}
-	l.Must(append([]string{"break", "add", "default/" + name, "--at", at, "--times", "1"}, act...)...)
+	l.Must(append([]string{"break", "add", "default/" + name, "--at", syncPodOf(l), "--times", "1"}, act...)...)
 	l.Create(labtest.TinyPod(name))
 	l.UntilReady(name)
 	l.UntilEvent(name, "note of a log", func(e probes.Event) bool {
@@ -154,6 +155,11 @@ func delveLogs(t *testing.T, l *labtest.Lab, variables bool) {
 	})
 	l.Delete(name)
 	l.UntilGone(name)
+}
+
+// syncPodOf returns the name of SyncPod in a lab's kubelet, without the path of its package. In v1.25 and v1.26 it is syncPod.
+func syncPodOf(l *labtest.Lab) string {
+	return path.Base(probes.MustLoad().In(l.KubeletVersion()).Step("sync.pod").Symbol)
 }
 
 func notTraced(t *testing.T, l *labtest.Lab) {
