@@ -13,7 +13,7 @@ in_labs() {
 	while read -r file; do
 		case $file in
 		*.md) ;;
-		*_test.go) [ -e "$file" ] && ! head -n 1 "$file" | grep -qE '^//go:build .*\b(sim|node)\b' || echo "$file" ;;
+		*_test.go) [ -e "$file" ] && ! head -n 1 "$file" | grep -qE '^//go:build .*\b(sim|node|critest)\b' || echo "$file" ;;
 		*) echo "$file" ;;
 		esac
 	done
