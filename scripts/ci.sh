@@ -16,8 +16,8 @@ rm -rf "$REPORTS"
 mkdir -p "$REPORTS"
 began=$(date +%s)
 
-# timed PART COMMAND...: runs a part, if it is to run. PART.out gets its output; the file "times" gets its duration, the processor time of
-# what it ran, and its exit code.
+# timed PART COMMAND...: runs a part, if it is to run. PART.out gets its output; the file "times" gets its duration, the processor
+# time of what it ran, and its exit code.
 timed() {
 	local part=$1 status=0 real cpu
 	[[ $chosen =~ ^\ *$ || $chosen == *" $part "* || $part == build ]] || return 0

@@ -89,7 +89,7 @@ func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.Caller
 // same as in a woven one.
 func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
 	t.Helper()
-	seen.Check(t, "v1.36")
+	seen.Check(t, probes.KubernetesVersion)
 	compared := 0
 	for call := range seen {
 		known, lines := woven.Known(call), seen.Known(call)

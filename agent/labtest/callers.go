@@ -35,11 +35,11 @@ func (c CallerLines) Known(call [2]string) []uint32 {
 }
 
 // Check compares the lines with the source of the catalogue's version of the kubelet: each must be a line of the
-// calling step's function that leads to the step. For a kubelet of another minor version, such as "v1.34", it checks nothing:
-// its lines are others.
-func (c CallerLines) Check(t testing.TB, minor string) {
+// calling step's function that leads to the step. version is the kubelet's, or its minor version. If the catalogue
+// has another minor version, Check checks nothing: the lines differ.
+func (c CallerLines) Check(t testing.TB, version string) {
 	t.Helper()
-	if !probes.SameMinor(minor) {
+	if !probes.SameMinor(version) {
 		return
 	}
 	pairs, known := 0, 0
