@@ -102,6 +102,10 @@ type Step struct {
 	// for loops that look at every pod.
 	Idle bool `yaml:"idle"`
 
+	// EachPod marks a function that the kubelet calls for each of its pods whenever one of them changes. A debugger does not
+	// stop there.
+	EachPod bool `yaml:"eachPod" json:"-"`
+
 	// Goroutine is the kind of goroutine the function runs on.
 	Goroutine string `yaml:"goroutine"`
 	// Root marks a function in which a goroutine spends its life: its span has
@@ -134,33 +138,6 @@ type Step struct {
 	// Skip lets the program that hosts the kubelet make the function return at once, with zero results: see
 	// hook.Skip. It is for functions that cannot work in a lab without root. A client cannot ask for it.
 	Skip bool `yaml:"skip"`
-}
-
-// Witness is the source that reports a step that is no function of the kubelet.
-type Witness string
-
-const (
-	// ByAPI: the API server, by the pod's object and the events about it.
-	ByAPI Witness = "api"
-	// ByKubelet: the kubelet's own list of its pods.
-	ByKubelet Witness = "kubelet"
-	// ByRuntime: the runtime. The probe that passes on the kubelet's calls asks it what it has.
-	ByRuntime Witness = "cri"
-	// ByCall: no source, but the kubelet's calls as they pass. It is for calls that are no steps of their own.
-	ByCall Witness = "call"
-)
-
-// description returns, in words, which source reports the step.
-func (w Witness) description() string {
-	switch w {
-	case ByKubelet:
-		return "the kubelet's list of its pods reports it"
-	case ByRuntime:
-		return "the runtime's list of sandboxes reports it"
-	case ByCall:
-		return "a podstep beside the kubelet sees the call pass"
-	}
-	return "the API server reports it"
 }
 
 // Outside reports whether the step is no function of the kubelet. Then only a podstep beside the kubelet can see
@@ -445,6 +422,6 @@ func (s *Step) plainlyOutside() bool {
 		return false
 	}
 	ofFunction := s.Symbol + s.Closure + s.File + s.CRI + s.Pod.Expr + s.Quiet + s.EndBackOff + s.SyncNow
-	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.Skip &&
+	return ofFunction == "" && s.Pod.Kind == known[s.Seen] && s.Pod.Kind != "" && !s.Pod.Exit && !s.Idle && !s.Root && !s.Starts && !s.Awaits && !s.EachPod && !s.Skip &&
 		s.Hold.Enter == HoldNo && s.Hold.Exit == HoldNo && len(s.Results) == 0
 }

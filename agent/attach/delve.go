@@ -33,8 +33,8 @@ func delveAbilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	if err != nil {
 		return can
 	}
-	for step := range p.NoBreakpoints() {
-		can.Steps[step] = probes.Ability{Unseen: reasons.NoBreakpoint.Reason()}
+	for step, why := range p.NoBreakpoints() {
+		can.Steps[step] = probes.Ability{Unseen: why}
 	}
 	for step, x := range can.Steps {
 		if x.Closely { // the kubelet would stand still too often

@@ -94,6 +94,11 @@ func delveLives(t *testing.T, l *labtest.Lab) (map[row]bool, labtest.CallerLines
 			t.Errorf("%s was not seen", want)
 		}
 	}
+	for _, s := range probes.MustLoad().Steps { // the kubelet would stand still for each of its pods
+		if s.EachPod && (can[s.Name] || slices.Contains(seen, s.Name)) {
+			t.Errorf("Delve stops the kubelet at %s", s.Name)
+		}
+	}
 	a.End(syscall.SIGINT)
 	a.left()
 	notTraced(t, l)

@@ -83,6 +83,17 @@ func writeInside(w io.Writer) error {
 	return writeFields(w, c)
 }
 
+// eachPod returns the names of the steps that the kubelet calls for each of its pods whenever one changes.
+func eachPod(c *probes.Catalogue) string {
+	var names []string
+	for i := range c.Steps {
+		if c.Steps[i].EachPod {
+			names = append(names, "`"+c.Steps[i].Name+"`")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
 // writeRows writes which probes see which rows, in the order of the catalogue.
 func writeRows(w io.Writer, c *probes.Catalogue, s *seen) {
 	place := map[string]int{}
@@ -101,7 +112,7 @@ func writeRows(w io.Writer, c *probes.Catalogue, s *seen) {
 			count[by]++
 		}
 	}
-	fmt.Fprintf(w, "\n## Rows\n\nA row is a step within the nearest other step of tier 1. Of %d rows that a woven kubelet %s shows, the uprobe probe sees %d in an unmodified one, and %d together with the other probes; Delve, with the cri probe, sees %d. What comes by chance, such as at which moment PLEG looks, may differ from one pod to the next.\n\nA function that the compiler has put into its callers has no place of its own, for neither of them; with Delve `podstep break add --at FILE:LINE` holds in its code.\n\n", of, s.version, count["uprobe"], count["both"], count["delve"])
+	fmt.Fprintf(w, "\n## Rows\n\nA row is a step within the nearest other step of tier 1. Of %d rows that a woven kubelet %s shows, the uprobe probe sees %d in an unmodified one, and %d together with the other probes; Delve, with the cri probe, sees %d. What comes by chance, such as at which moment PLEG looks, may differ from one pod to the next.\n\nA function that the compiler has put into its callers has no place of its own, for neither of them; with Delve `podstep break add --at FILE:LINE` holds in its code. Delve leaves out %s: whenever one pod changes, the kubelet makes this call for each of its pods, and would stand still each time.\n\n", of, s.version, count["uprobe"], count["both"], count["delve"], eachPod(c))
 	fmt.Fprintf(w, "| step | in | woven | uprobe | uprobe + cri | Delve + cri |\n|---|---|---|---|---|---|\n")
 	for _, r := range s.rows {
 		in := "`" + r.parent + "`"

@@ -26,6 +26,12 @@ var NoBreakpoint = probes.NewReason("attach.noBreakpoint", probes.Text{
 	Zh: "函数开头或结尾的指令处不能放断点",
 })
 
+// EachPod is why Delve does not see a step of which every change of a pod makes a call for each pod of the node.
+var EachPod = probes.NewReason("attach.eachPod", probes.Text{
+	En: "the kubelet calls it for each of its pods whenever one changes, and would stand still each time",
+	Zh: "任何一个 Pod 变化时，kubelet 都会为它的每个 Pod 调用一次，每次都要让整个 kubelet 停住",
+})
+
 // Stood says for how long Delve has stopped the kubelet.
 var Stood = probes.NewReason("attach.stood", probes.Text{
 	En: "the kubelet has stood still for {all} in {stops} stops, at most for {worst}; {held} more to hold pods; {twice} stops were taken for repeated ones",

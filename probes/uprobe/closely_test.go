@@ -8,6 +8,7 @@ import (
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
 	"github.com/podstep/podstep/probes/memory"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // TestClosely: the places of steps that are seen closely come last, and a debugger stops at none of them.
@@ -33,6 +34,32 @@ func TestClosely(t *testing.T) {
 		if x := can.At(name); !x.Sees() || x.Closely != (name == "toy.closer") {
 			t.Errorf("of %s it sees %+v", name, x)
 		}
+	}
+}
+
+// TestEachPod: a debugger does not stop at a function that the kubelet calls for each of its pods at every change, and has the
+// reason. The kernel still looks there.
+func TestEachPod(t *testing.T) {
+	program, _, _ := toyPlan(t)
+	c := toyCatalogue()
+	c.Steps[indexOf(c, "toy.sync")].EachPod = true
+	_, plan, _ := planIn(t, program, c, toyTable)
+	p := &Probe{plan: plan, table: &memory.Table{}, errors: &errorTypes{}}
+	no := p.NoBreakpoints()
+	for name, why := range no {
+		if (name == "toy.sync") != (why.Code == reasons.EachPod.Reason().Code) {
+			t.Errorf("a debugger does not stop at %s, as %s", name, why.Text().En)
+		}
+	}
+	for i, at := range p.Plan().Places {
+		name := plan.places[i].step.Name
+		if _, not := no[name]; name == "toy.sync" && (!not || at.Address != 0) || !not && at.Address == 0 {
+			t.Errorf("a debugger's breakpoint of %s stands at %#x", name, at.Address)
+		}
+	}
+	can := p.Abilities(c, Holds{})
+	if x := can.At("toy.sync"); !x.Sees() {
+		t.Errorf("the kernel does not look there: %+v", x)
 	}
 }
 
