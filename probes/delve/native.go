@@ -44,16 +44,34 @@ func attach(pid int) (*target, error) {
 	if own.Debugger, err = debugger.New(&config.Debugger, nil); err != nil {
 		return nil, fmt.Errorf("attach Delve to process %d: %w", pid, attachHint(err))
 	}
-	own.ignoreLibraries()
+	if err := own.ignoreLibraries(); err != nil {
+		return nil, errors.Join(err, own.Detach(false))
+	}
 	return &target{conn: newLocal(rpc2.NewServer(&config, own.Debugger)), pid: pid, own: own}, nil
 }
 
 // ignoreLibraries keeps Delve from reading the list of shared libraries at every stop, the names byte by byte
 // (linutil.ElfUpdateSharedObjects). No step is in one, and a kubelet that is linked dynamically has several.
-func (n *native) ignoreLibraries() {
+//
+// Delve does not know a stripped kubelet that the C linker has linked for a program of Go, and waits for a library of Go then, by a
+// breakpoint in the dynamic linker (native.setupSharedLibBreakpoint). podstep finds the functions itself. ignoreLibraries takes
+// that breakpoint away.
+func (n *native) ignoreLibraries() error {
 	group, unlock := n.LockTargetGroup()
 	defer unlock()
 	group.Selected.BinInfo().ElfDynamicSection = proc.ElfDynamicSection{}
+	for at, b := range group.Selected.Breakpoints().M {
+		if !b.IsSharedLibBreakpoint() {
+			continue
+		}
+		for _, one := range b.Breaklets {
+			one.Kind = proc.UserBreakpoint // ClearBreakpoint clears no others
+		}
+		if err := group.Selected.ClearBreakpoint(at); err != nil {
+			return fmt.Errorf("clear Delve's breakpoint in the dynamic linker: %w", err)
+		}
+	}
+	return nil
 }
 
 // attachHint adds to an error of Delve's what a person can do about it.

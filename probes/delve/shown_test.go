@@ -5,8 +5,10 @@ package delve
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -19,8 +21,15 @@ import (
 // secretive starts a program that has a secret wherever a kubelet has one, and attaches Delve to it.
 func secretive(t *testing.T, secret string) *target {
 	t.Helper()
+	target, _ := attachBuilt(t, secret)
+	return target
+}
+
+// attachBuilt builds that program with flags of go build, starts it, and attaches Delve to it. The program reads what is written.
+func attachBuilt(t *testing.T, secret string, flags ...string) (*target, io.Writer) {
+	t.Helper()
 	program := filepath.Join(t.TempDir(), "shown")
-	if out, err := exec.Command("go", "build", "-o", program, "./testdata/shown").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", slices.Concat([]string{"build", "-o", program}, flags, []string{"./testdata/shown"})...).CombinedOutput(); err != nil {
 		t.Fatalf("build: %v: %s", err, out)
 	}
 	cmd := exec.Command(program, secret)
@@ -48,7 +57,7 @@ func secretive(t *testing.T, secret string) *target {
 			t.Error(err)
 		}
 	})
-	return target
+	return target, stdin
 }
 
 // evaluated returns what is shown of an expression.
