@@ -16,6 +16,7 @@ import (
 	"github.com/podstep/podstep/agent/values"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
 // Probe is one of the agent's probes. It reports what it sees to the agent.
@@ -221,7 +222,7 @@ func (a *Agent) whyNoFail(s *stepInfo) *agentpb.Problem {
 }
 
 // whyNotSeen returns why no probe sees the step: a probe that would see it does not work. If there is no such probe, it
-// returns the first reason that a probe gives.
+// returns the foremost reason that a probe gives.
 func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
 	out := problem(agentpb.Problem_STEP_NOT_SEEN, nil)
 	for _, p := range a.probes {
@@ -230,11 +231,12 @@ func (a *Agent) whyNotSeen(s *stepInfo) *agentpb.Problem {
 			return out
 		}
 	}
+	var all []probes.Reason
 	for _, p := range a.probes {
-		if can := p.at(s); out.Reason == nil {
-			out.Reason = wire.Reason(can.Unseen)
-		}
+		can := p.at(s)
+		all = append(all, can.Unseen)
 	}
+	out.Reason = wire.Reason(reasons.Foremost(all))
 	return out
 }
 

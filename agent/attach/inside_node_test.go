@@ -117,13 +117,17 @@ func namelessWorkers(t *testing.T, l *labtest.Lab) bool {
 	return v.LessThan(utilversion.MajorMinor(1, 27))
 }
 
-// notSeen returns the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons.
+// notSeen returns the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons. It checks that
+// these are the reasons which the agent gives for all probes together.
 func notSeen(t *testing.T, l *labtest.Lab) (out []string) {
 	t.Helper()
 	for _, s := range l.Steps() {
 		for _, p := range s.Probes {
 			if p.Probe == "uprobe" && s.Tier == 1 && s.Seen == "" && !p.Entry {
 				out = append(out, "not\t"+s.Name+"\t"+p.Unseen)
+				if s.Unseen != "" && s.Unseen != p.Unseen {
+					t.Errorf("%s is not seen for %q, and by the uprobe probe for %q", s.Name, s.Unseen, p.Unseen)
+				}
 			}
 		}
 	}

@@ -40,7 +40,7 @@ type LeftOut struct {
 func (l *LeftOut) abilities(c *probes.Catalogue, t *Target) probes.Abilities {
 	can := l.Kind.Abilities(c, t)
 	for name, x := range can.Steps {
-		if !x.Sees() && !c.Step(name).Outside() {
+		if reasons.General(x.Unseen) && !c.Step(name).Outside() {
 			can.Steps[name] = probes.Ability{Unseen: reasons.Inside.Reason()}
 		}
 	}

@@ -4,9 +4,10 @@ import "encoding/json"
 
 // Step is a step as podstep steps --agent prints it: the probes that see it, and why others do not.
 type Step struct {
-	Name, Seen string
-	Tier       int
-	Probes     []Ability
+	// Unseen is why none of the probes sees the step.
+	Name, Seen, Unseen string
+	Tier               int
+	Probes             []Ability
 }
 
 // Ability is what a probe can do at a step.

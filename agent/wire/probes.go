@@ -6,6 +6,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/reasons"
 	_ "github.com/podstep/podstep/probes/reasons" // the words of the reasons that agents send, for every client
 )
 
@@ -89,21 +90,25 @@ func Ability(s *agentpb.Step, probe int) *agentpb.Ability {
 }
 
 // Unseen returns why none of the agent's probes sees the step: the failure of the first failed probe that would see the
-// step, else the first reason that a probe gives. It is empty if a probe sees the step.
+// step, else the foremost reason that a probe gives. It is empty if a probe sees the step.
 func Unseen(info *agentpb.InfoResponse, s *agentpb.Step) (why probes.Text) {
-	failed := false
+	var failed []*agentpb.Probe
+	var all []probes.Reason
 	for _, a := range s.GetAbilities() {
 		p := probeAt(info, a.GetProbe())
 		switch sees := Sees(a); {
 		case sees && Works(p):
 			return probes.Text{}
-		case sees && !failed:
-			failed, why = true, Failure(p)
-		case why == probes.Text{}:
-			why = Why(a.GetUnseen()).Text()
+		case sees:
+			failed = append(failed, p)
+		default:
+			all = append(all, Why(a.GetUnseen()))
 		}
 	}
-	return why
+	if len(failed) > 0 {
+		return Failure(failed[0])
+	}
+	return reasons.Foremost(all).Text()
 }
 
 // probeAt returns the probe of an index, or nil: files and agents may have any index.

@@ -198,8 +198,10 @@ func addReach(data []stepJSON, info *agentpb.InfoResponse, lang words.Lang) {
 		steps[s.GetName()] = s
 	}
 	for i := range data {
+		step := steps[data[i].Name]
+		data[i].Unseen = lang.In(wire.Unseen(info, step))
 		for at, p := range info.GetProbes() {
-			if x := wire.Ability(steps[data[i].Name], at); x != nil {
+			if x := wire.Ability(step, at); x != nil {
 				data[i].Probes = append(data[i].Probes, reach.NewAbility(p, x, lang))
 			}
 		}
@@ -232,6 +234,8 @@ type stepJSON struct {
 	// Probes are set if an agent was asked. They say what each probe can do at the step, if it
 	// says anything of it.
 	Probes []reach.Ability `json:"probes,omitempty"`
+	// Unseen is why none of the probes sees the step.
+	Unseen string `json:"unseen,omitempty"`
 }
 
 // stepLogJSON is a line of the kubelet's log: from which -v on it is written, what message it has, and whether it shows
@@ -311,7 +315,7 @@ func stepTable(w io.Writer, steps []stepJSON, wide bool) {
 			row = append(row, presence(s))
 		}
 		if asked {
-			row = append(row, reach.Words(s.Probes))
+			row = append(row, reach.Words(s.Probes, s.Unseen))
 		}
 		if wide {
 			row = append(row, s.Goroutine, strings.Join(s.Timers, " "), logFrom(s.Log), shortSymbol(s), s.File)

@@ -28,25 +28,25 @@ var Unholdable = map[string]probes.ReasonCode{
 // Listed is why no pod is held at a report of what the runtime lists.
 var Listed = why("cri.hold.listed", "it is what the runtime lists, and no call of the kubelet", "这是运行时列出的内容，不是 kubelet 的调用")
 
-// Inside is why a step is not seen, if there is no better reason.
-var Inside = why("cri.inside", "happens inside the kubelet; only a woven kubelet shows it", "发生在 kubelet 内部；只有织入的 kubelet 才能显示")
+// Inside is why the cri probe does not see a step of a stage that InsideOf lacks, and why a probe that is left out would not.
+var Inside = beyond("cri.inside", "happens inside the kubelet", "发生在 kubelet 内部")
 
 // InsideOf has, by stage, why its steps are not seen, where traces of them are seen all the same.
 var InsideOf = map[string]probes.ReasonCode{
-	"boot":      why("cri.inside.boot", "happens inside the kubelet while it starts; only a woven kubelet shows it", "发生在 kubelet 启动期间的内部；只有织入的 kubelet 才能显示"),
-	"admit":     why("cri.inside.admit", "happens inside the kubelet; what it refuses shows in the pod's status, how it decides only a woven kubelet shows", "发生在 kubelet 内部；它拒绝的结果见 Pod 的状态，如何决定只有织入的 kubelet 才能显示"),
-	"syncpod":   why("cri.inside.syncpod", "happens inside the kubelet; its calls to the runtime are seen, what comes before them only a woven kubelet shows", "发生在 kubelet 内部；能看到它对运行时的调用，调用之前的事只有织入的 kubelet 才能显示"),
-	"runtime":   why("cri.inside.runtime", "happens inside the kubelet; the calls to the runtime that come of it are seen", "发生在 kubelet 内部；能看到由此产生的对运行时的调用"),
-	"image":     why("cri.inside.image", "happens inside the kubelet; PullImage and ImageStatus, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 PullImage 和 ImageStatus"),
-	"pleg":      why("cri.inside.pleg", "happens inside the kubelet; the status calls that it makes are seen", "发生在 kubelet 内部；能看到它发出的状态调用"),
-	"status":    why("cri.inside.status", "happens inside the kubelet; what comes of it shows in the pod's status at the API server", "发生在 kubelet 内部；结果见 API server 上 Pod 的状态"),
-	"probe":     why("cri.inside.probe", "happens inside the kubelet; of health probes only those that run a command are seen, as ExecSync", "发生在 kubelet 内部；健康探针中只有执行命令的能看到，即 ExecSync"),
-	"volume":    why("cri.inside.volume", "happens inside the kubelet and goes to no runtime; only a woven kubelet shows it", "发生在 kubelet 内部，不经过运行时；只有织入的 kubelet 才能显示"),
-	"terminate": why("cri.inside.terminate", "happens inside the kubelet; StopContainer and StopPodSandbox, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 StopContainer 和 StopPodSandbox"),
-	"evict":     why("cri.inside.evict", "happens inside the kubelet; an eviction shows in the pod's status at the API server", "发生在 kubelet 内部；驱逐会显示在 API server 上 Pod 的状态中"),
-	"resize":    why("cri.inside.resize", "happens inside the kubelet; UpdateContainerResources and UpdatePodSandboxResources, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 UpdateContainerResources 和 UpdatePodSandboxResources"),
-	"gc":        why("cri.inside.gc", "happens inside the kubelet; the Remove calls that come of it are seen", "发生在 kubelet 内部；能看到由此产生的 Remove 调用"),
-	"http":      why("cri.inside.http", "goes to the kubelet's own server, and its streams do not pass through the runtime's socket", "发往 kubelet 自己的服务器，它的流不经过运行时的套接字"),
+	"boot":      beyond("cri.inside.boot", "happens inside the kubelet while it starts", "发生在 kubelet 启动期间的内部"),
+	"admit":     beyond("cri.inside.admit", "happens inside the kubelet; what it refuses shows in the pod's status", "发生在 kubelet 内部；它拒绝的结果见 Pod 的状态"),
+	"syncpod":   beyond("cri.inside.syncpod", "happens inside the kubelet; its calls to the runtime are seen", "发生在 kubelet 内部；能看到它对运行时的调用"),
+	"runtime":   beyond("cri.inside.runtime", "happens inside the kubelet; the calls to the runtime that come of it are seen", "发生在 kubelet 内部；能看到由此产生的对运行时的调用"),
+	"image":     beyond("cri.inside.image", "happens inside the kubelet; PullImage and ImageStatus, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 PullImage 和 ImageStatus"),
+	"pleg":      beyond("cri.inside.pleg", "happens inside the kubelet; the status calls that it makes are seen", "发生在 kubelet 内部；能看到它发出的状态调用"),
+	"status":    beyond("cri.inside.status", "happens inside the kubelet; what comes of it shows in the pod's status at the API server", "发生在 kubelet 内部；结果见 API server 上 Pod 的状态"),
+	"probe":     beyond("cri.inside.probe", "happens inside the kubelet; of health probes only those that run a command are seen, as ExecSync", "发生在 kubelet 内部；健康探针中只有执行命令的能看到，即 ExecSync"),
+	"volume":    beyond("cri.inside.volume", "happens inside the kubelet and goes to no runtime", "发生在 kubelet 内部，不经过运行时"),
+	"terminate": beyond("cri.inside.terminate", "happens inside the kubelet; StopContainer and StopPodSandbox, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 StopContainer 和 StopPodSandbox"),
+	"evict":     beyond("cri.inside.evict", "happens inside the kubelet; an eviction shows in the pod's status at the API server", "发生在 kubelet 内部；驱逐会显示在 API server 上 Pod 的状态中"),
+	"resize":    beyond("cri.inside.resize", "happens inside the kubelet; UpdateContainerResources and UpdatePodSandboxResources, which come of it, are seen", "发生在 kubelet 内部；能看到由此产生的 UpdateContainerResources 和 UpdatePodSandboxResources"),
+	"gc":        beyond("cri.inside.gc", "happens inside the kubelet; the Remove calls that come of it are seen", "发生在 kubelet 内部；能看到由此产生的 Remove 调用"),
+	"http":      beyond("cri.inside.http", "goes to the kubelet's own server, and its streams do not pass through the runtime's socket", "发往 kubelet 自己的服务器，它的流不经过运行时的套接字"),
 }
 
 // The reasons of calls that are no steps.

@@ -9,3 +9,26 @@ import "github.com/podstep/podstep/probes"
 func why(code, en, zh string) probes.ReasonCode {
 	return probes.NewReason(code, probes.Text{En: en, Zh: zh})
 }
+
+// general has the reasons that a probe gives for all steps beyond where it looks.
+var general = map[string]bool{}
+
+// beyond declares a reason why a step is beyond where a probe looks.
+func beyond(code, en, zh string) probes.ReasonCode {
+	general[code] = true
+	return why(code, en, zh)
+}
+
+// General reports whether a probe gives the reason for all steps beyond where it looks.
+func General(r probes.Reason) bool { return general[r.Code] }
+
+// Foremost returns which of the reasons that probes give says most about why none of them sees a step: the first one of a probe
+// that looks where the step happens, else the first one. It returns no reason if there is none.
+func Foremost(all []probes.Reason) (out probes.Reason) {
+	for _, r := range all {
+		if out.IsZero() || General(out) && !r.IsZero() && !General(r) {
+			out = r
+		}
+	}
+	return out
+}

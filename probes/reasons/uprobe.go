@@ -7,7 +7,7 @@ var (
 	InsideHigher = why("uprobe.inside", "shown only with what happens in it, which is looked at on request: podstep attach --tier 2", "只与其中发生的事一起显示，而后者只在要求时查看：podstep attach --tier 2")
 	NotThere     = why("uprobe.notThere", "not seen in this kubelet: {error}", "在这个 kubelet 里看不到：{error}")
 	NotKnown     = why("uprobe.notKnown", "its code cannot be read: {error}", "无法读懂它的代码：{error}")
-	NotFunction  = why("uprobe.outside", "it is not a function of the kubelet", "它不是 kubelet 的函数")
+	NotFunction  = beyond("uprobe.outside", "it is not a function of the kubelet", "它不是 kubelet 的函数")
 	NotOpened    = why("uprobe.notOpened", "this kubelet cannot be looked into: {error}", "无法观察这个 kubelet 的内部：{error}")
 	NoTable      = why("uprobe.noTable", "podstep has no table for this version of the kubelet: by that of {version} it finds the pods of calls, and checks them, and it reads and holds nothing else", "podstep 没有这个版本 kubelet 的表：它按 {version} 的表找出调用所属的 Pod 并加以核对，此外不读取任何值，也不停住任何 Pod")
 	OnlySees     = why("uprobe.onlySees", "this probe only looks", "这个探针只能观察")

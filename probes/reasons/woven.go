@@ -5,12 +5,9 @@ import "github.com/podstep/podstep/probes"
 // The reasons of the hook in a woven kubelet.
 var (
 	NotWoven   = probes.NewReason("woven.not", probes.Text{En: "not woven into this kubelet", Zh: "没有织入这个 kubelet"})
-	NoFunction = probes.NewReason("woven.outside", probes.Text{
-		En: "not a function of the kubelet; a podstep attached to one sees this",
-		Zh: "不是 kubelet 的函数；附加到 kubelet 的 podstep 能看到它",
-	})
-	NoError = probes.NewReason("woven.noError", probes.Text{En: "it returns no error", Zh: "它不返回错误"})
-	Differs = probes.NewReason("woven.differs", probes.Text{
+	NoFunction = beyond("woven.outside", "not a function of the kubelet; a podstep attached to one sees this", "不是 kubelet 的函数；附加到 kubelet 的 podstep 能看到它")
+	NoError    = probes.NewReason("woven.noError", probes.Text{En: "it returns no error", Zh: "它不返回错误"})
+	Differs    = probes.NewReason("woven.differs", probes.Text{
 		En: "this kubelet's function is not the one of {version} from which podstep knows which locks are held here",
 		Zh: "这个 kubelet 的函数不是 {version} 的那一个，podstep 只知道后者在此处持有哪些锁",
 	})

@@ -44,22 +44,19 @@ func NewAbility(p *agentpb.Probe, x *agentpb.Ability, lang words.Lang) Ability {
 	return out
 }
 
-// Words says in a few words what the probes can do: it names those that see the step, or says
-// why none does.
-func Words(all []Ability) string {
-	var seen, not []string
+// Words says in a few words what the probes can do: it names those that see the step. If none does, it says why: unseen.
+func Words(all []Ability, unseen string) string {
+	var seen []string
 	for _, a := range all {
 		if a.Works && (a.Entry || a.Exit) {
 			seen = append(seen, a.words())
-		} else if a.Unseen != "" {
-			not = append(not, "no: "+a.Unseen)
 		}
 	}
 	switch {
 	case len(seen) > 0:
 		return strings.Join(seen, "; ")
-	case len(not) > 0:
-		return not[0]
+	case unseen != "":
+		return "no: " + unseen
 	}
 	return "no"
 }

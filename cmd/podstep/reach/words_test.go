@@ -6,6 +6,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/wire"
 	"github.com/podstep/podstep/probes"
+	"github.com/podstep/podstep/probes/words"
 )
 
 var notThere = probes.NewReason("test.notThere", probes.Text{En: "it is not there", Zh: "它不在"})
@@ -75,7 +76,7 @@ func TestAbilityWords(t *testing.T) {
 		want   []string
 	}{
 		{running, []string{"uprobe arguments", "no: 它不在", "cri arguments hold fail; uprobe arguments", "api arguments"}},
-		{failed, []string{"no: 它不在", "no: 它不在", "cri arguments hold fail", "api arguments"}},
+		{failed, []string{"no: 探针 uprobe 已失败：它不在", "no: 它不在", "cri arguments hold fail", "api arguments"}},
 	} {
 		info := reachInfo(running, c.uprobe, running)
 		for i, s := range info.Steps {
@@ -83,7 +84,7 @@ func TestAbilityWords(t *testing.T) {
 			for _, a := range s.Abilities {
 				all = append(all, NewAbility(info.Probes[a.Probe], a, "zh"))
 			}
-			if got := Words(all); got != c.want[i] {
+			if got := Words(all, words.Lang("zh").In(wire.Unseen(info, s))); got != c.want[i] {
 				t.Errorf("%s: %s, want %s", s.Name, got, c.want[i])
 			}
 		}
