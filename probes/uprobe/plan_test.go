@@ -24,10 +24,10 @@ func TestPlan(t *testing.T) {
 		t.Errorf("seen are %s, want %s", got, want)
 	}
 	for name, want := range map[string]string{
-		"toy.turn":    "not seen in this kubelet: the compiler inlined the function literal",
+		"toy.turn":    "the compiler inlined the function literal",
 		"toy.never":   "its code cannot be read: it does not return",
 		"toy.nothing": "its code cannot be read: it does nothing",
-		"toy.missing": "not seen in this kubelet: no such function in this kubelet",
+		"toy.missing": "no such function in this kubelet",
 		"toy.idle":    "shown only with what happens in it, which is looked at on request: podstep attach --tier 2",
 	} {
 		if got := plan.unseen[name].Text().En; got != want {
