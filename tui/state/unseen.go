@@ -95,7 +95,7 @@ func (s *State) unseenRow(n *line, v *view, r *screen.Row) {
 		if len(stages) > 3 {
 			from = s.lang.Inf(words.Text("%s to %s", "%s 至 %s"), stages[0], stages[len(stages)-1])
 		}
-		r.Error = s.lang.Inf(words.Text("%s: %d steps are not seen", "%s：%d 个步骤看不到"), from, s.unseenIn(c, v.at))
+		r.Error = s.lang.Inf(words.Text("%s (%d steps)", "%s（%d 个步骤）"), from, s.unseenIn(c, v.at))
 	case keyStage:
 		r.Label = stages[n.key.b]
 		if st := s.stageOf(n); st != nil {
