@@ -27,6 +27,9 @@ const (
 // endWithin is how long it may take to remove what a trial made.
 const endWithin = 20 * time.Second
 
+// faultlessWithin is how long a life may take in which nothing is broken: no fault makes it slow, but the machine may.
+const faultlessWithin = 2 * time.Minute
+
 // latest is how much longer a pod may take whose calls all come late: it goes on, slowly.
 const latest = 6 * faults.LateBy
 
@@ -124,7 +127,10 @@ func (t *trial) live(ctx context.Context) (arrived bool, err error) {
 		}
 	}
 	after := t.After
-	if t.fault.Action == faults.Late && !t.faultless {
+	switch {
+	case t.faultless:
+		after = faultlessWithin
+	case t.fault.Action == faults.Late:
 		after += latest
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, after, errLate)
@@ -314,7 +320,7 @@ func (r *Run) seenIn(ctx context.Context, life *Life) ([]faults.Op, error) {
 		return nil, err
 	}
 	if !arrived {
-		return nil, fmt.Errorf("it did not end in %s, with nothing broken", t.After)
+		return nil, fmt.Errorf("it did not end in %s, with nothing broken", faultlessWithin)
 	}
 	return t.node.Table.Seen(t.namespace), nil
 }
