@@ -9,8 +9,8 @@ import (
 	"github.com/podstep/podstep/probes/reasons"
 )
 
-// TestReasonsAgree: of each step that no probe sees, the refusal of a breakpoint there and Info have the same reason. It is that of
-// the probe which looks where the step happens, whether that probe comes first or last, and whether it works.
+// TestReasonsAgree: a refused breakpoint and Info give the same reason why no probe sees a step, for each step. The probe that looks
+// where the step happens gives that reason, be it the first probe or the last, and also if it has failed.
 func TestReasonsAgree(t *testing.T) {
 	beyond := probes.Abilities{Probe: "cri", Steps: map[string]probes.Ability{}, NotSeen: reasons.Inside.Reason()}
 	not := reasons.NotThere.With("error", "no such function")

@@ -6,8 +6,7 @@ import (
 
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/probes"
-	"github.com/podstep/podstep/probes/reasons"
-	_ "github.com/podstep/podstep/probes/reasons" // the words of the reasons that agents send, for every client
+	"github.com/podstep/podstep/probes/reasons" // also for the words of the reasons that agents send, which every client needs
 )
 
 // Reason is a reason as it goes over the wire; nil for none.
