@@ -43,7 +43,7 @@ func TestCallAfterOthers(t *testing.T) {
 	if wait == nil {
 		t.Fatal("a call passes that a breakpoint may hold")
 	}
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
 	asked := 0
 	s.reporters[probes.ByAPI].host.Probe.OnBehind(func(context.Context) {
