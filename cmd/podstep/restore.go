@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -29,12 +28,11 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
   sudo podstep restore /run/containerd/containerd.sock`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			r := restoring{
-				giveBack: func() ([]node.Restored, error) { return node.Restore(dir, args) },
-				letGo:    func() ([]node.LetGone, error) { return node.LetGo(cmd.Context()) },
-				lower:    func() ([]node.Lowered, error) { return node.Lower(cmd.Context(), dir) },
-			}
-			return a.restoreAll(&out, &r)
+			return a.restoreAll(&out,
+				func() ([]node.Restored, error) { return node.Restore(dir, args) },
+				func() ([]node.Restored, error) { return node.LetGo(cmd.Context()) },
+				func() ([]node.Restored, error) { return node.Lower(cmd.Context(), dir) },
+			)
 		},
 	}
 	cmd.Flags().StringVar(&dir, "dir", node.TakeoversDir, "`DIR` with the records of takeovers")
@@ -42,50 +40,21 @@ give SOCKET: the path at which the kubelet finds its runtime.`,
 	return cmd
 }
 
-// restoring are the parts of a restore.
-type restoring struct {
-	giveBack func() ([]node.Restored, error)
-	letGo    func() ([]node.LetGone, error)
-	lower    func() ([]node.Lowered, error)
-}
-
-// restoreAll gives sockets back, and then lets pods go on that are held inside of kubelets. The whole node needs the
-// sockets, and no goroutine that stays where it is keeps them from it: each part is done whatever becomes of the other.
-func (a *app) restoreAll(out *format, r *restoring) error {
-	found, err := r.giveBack()
-	if err == nil {
-		err = errors.Join(out.print(a.out, found, func(w io.Writer) { restoredText(w, found) }), a.printNotRestored(found))
+// restoreAll does the parts of a restore in their order, and each whatever becomes of the others: the whole node needs the
+// sockets, and no goroutine that stays where it is keeps them from it.
+func (a *app) restoreAll(out *format, parts ...func() ([]node.Restored, error)) error {
+	found, failed := []node.Restored{}, error(nil)
+	for _, restore := range parts {
+		more, err := restore()
+		found, failed = append(found, more...), errors.Join(failed, err)
 	}
-	held, notHeld := r.letGo()
-	for _, h := range held {
-		if h.Held > 0 {
-			a.printf("process %d: %d goroutines that were held go on", h.PID, h.Held)
-		}
-		if h.Net {
-			a.printf("process %d: the breakpoints of a debugger process that has died are taken back", h.PID)
-		}
+	if len(found) > 0 || failed == nil || out.value != "" {
+		failed = errors.Join(failed, out.print(a.out, found, func(w io.Writer) { restoredText(w, found) }))
 	}
-	if notHeld != nil {
-		notHeld = fmt.Errorf("let goroutines go on: %w", notHeld)
+	if notRestored := a.printNotRestored(found); failed == nil {
+		return notRestored
 	}
-	lowered, notLowered := r.lower()
-	for _, l := range lowered {
-		if l.Err != nil {
-			notLowered = errors.Join(notLowered, fmt.Errorf("put the -v of kubelet %d back: %w", l.PID, l.Err))
-			continue
-		}
-		a.printf("kubelet %d logs with -v=%d again", l.PID, l.Old)
-	}
-	return joined(err, notHeld, notLowered)
-}
-
-// joined joins errors. Those of which all has been printed add no empty line.
-func joined(errs ...error) error {
-	worded := slices.DeleteFunc(slices.Clone(errs), func(err error) bool { return err == nil || err.Error() == "" })
-	if len(worded) == 0 {
-		return errors.Join(errs...)
-	}
-	return errors.Join(worded...)
+	return failed
 }
 
 func restoredText(w io.Writer, found []node.Restored) {
@@ -93,7 +62,7 @@ func restoredText(w io.Writer, found []node.Restored) {
 		fmt.Fprintln(w, "there is nothing to restore")
 	}
 	for _, r := range found {
-		fmt.Fprintln(w, words.Clean(socketName(r)))
+		fmt.Fprintln(w, words.Clean(r.Name()))
 		for _, d := range r.Done {
 			fmt.Fprintf(w, "  %s\n", words.Clean(d))
 		}
@@ -112,17 +81,9 @@ func (a *app) printNotRestored(found []node.Restored) error {
 	var err error
 	for _, r := range found {
 		if r.Error != "" {
-			a.printf("podstep: %s: %s", socketName(r), r.Error)
+			a.printf("podstep: %s: %s", r.Name(), r.Error)
 			err = errQuiet
 		}
 	}
 	return err
-}
-
-// socketName returns a name that tells sockets of different nodes apart if their paths are the same.
-func socketName(r node.Restored) string {
-	if r.Root == "" {
-		return r.Socket
-	}
-	return r.Socket + " below " + r.Root
 }

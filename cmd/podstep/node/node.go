@@ -51,29 +51,29 @@ type AttachOptions struct {
 	Print func(line string)
 }
 
-// Lowered is a kubelet of which a raised -v was put back to Old, or why it was not.
-type Lowered struct {
-	PID, Old int
-	Err      error
-}
-
-// LetGone is a kubelet in which held goroutines were let go.
-type LetGone struct {
-	PID, Held int
-	// Net: a net of a debugger process that has died was taken away.
-	Net bool
-}
-
-// Restored is a takeover that was found, and what was done about it.
+// Restored is what a podstep that has died left behind, and what was done about it: a taken socket, or something in a kubelet.
 type Restored struct {
-	Socket string `json:"socket"`
+	Socket string `json:"socket,omitempty"`
 	Root   string `json:"root,omitempty"`
 	// PID is the process of the podstep that took the socket over, as far as it is known.
 	PID int `json:"pid,omitempty"`
+	// Kubelet is the process of the kubelet; 0: it is a socket.
+	Kubelet int `json:"kubelet,omitempty"`
 	// Living takeovers are left alone.
 	Living bool     `json:"living"`
 	Done   []string `json:"done"`
 	Error  string   `json:"error,omitempty"`
+}
+
+// Name tells sockets of different nodes apart if their paths are the same.
+func (r *Restored) Name() string {
+	switch {
+	case r.Kubelet != 0:
+		return fmt.Sprintf("kubelet %d", r.Kubelet)
+	case r.Root != "":
+		return r.Socket + " below " + r.Root
+	}
+	return r.Socket
 }
 
 // UsageError is a command line that makes no sense on this machine.

@@ -32,9 +32,9 @@ func Restore(string, []string) ([]Restored, error) {
 	return nil, needsLinux("restore", "it repairs the sockets of a node's runtimes", "run it on the node")
 }
 
-func LetGo(context.Context) ([]LetGone, error) { return nil, nil }
+func LetGo(context.Context) ([]Restored, error) { return nil, nil }
 
-func Lower(context.Context, string) ([]Lowered, error) { return nil, nil }
+func Lower(context.Context, string) ([]Restored, error) { return nil, nil }
 
 func Guard() error {
 	return needsLinux("guard", "it gives a runtime its socket back", "podstep attach starts it on the node")

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/podstep/podstep/agent/attach/verbosity"
 	"github.com/podstep/podstep/probes/cri/relayproc"
@@ -26,14 +27,14 @@ func Restore(dir string, sockets []string) ([]Restored, error) {
 	}
 	out := []Restored{}
 	for _, r := range found {
-		out = append(out, Restored(r))
+		out = append(out, Restored{Socket: r.Socket, Root: r.Root, PID: r.PID, Living: r.Living, Done: r.Done, Error: r.Error})
 	}
 	return out, nil
 }
 
 // LetGo lets goroutines go on that are held inside this machine's kubelets, if nobody renews
 // their holds any more. It also takes away what a debugger process that has died left in them.
-func LetGo(ctx context.Context) (out []LetGone, err error) {
+func LetGo(ctx context.Context) (out []Restored, err error) {
 	all, err := kubelets.Find(ctx, kubelets.Options{})
 	if err != nil {
 		return nil, err
@@ -43,11 +44,21 @@ func LetGo(ctx context.Context) (out []LetGone, err error) {
 		n, err := park.LetGoOrphans(k.PID)
 		net, left := rescue.TakeAway(k.PID, k.Started)
 		errs = append(errs, err, left)
-		if n > 0 || net {
-			out = append(out, LetGone{k.PID, n, net})
+		var done []string
+		if n > 0 {
+			done = append(done, fmt.Sprintf("let go goroutines that were held: %d", n))
+		}
+		if net {
+			done = append(done, "took back the breakpoints of a debugger process that has died")
+		}
+		if done != nil {
+			out = append(out, Restored{Kubelet: k.PID, Done: done})
 		}
 	}
-	return out, errors.Join(errs...)
+	if err := errors.Join(errs...); err != nil {
+		return out, fmt.Errorf("let goroutines go on: %w", err)
+	}
+	return out, nil
 }
 
 // Guard runs the process that outlives podstep attach. It prints its failures itself, so its
@@ -76,10 +87,16 @@ func VerbosityGuard() error {
 }
 
 // Lower puts back what podsteps that have died, and their guards, have left raised of the kubelets' -v.
-func Lower(ctx context.Context, dir string) (out []Lowered, err error) {
+func Lower(ctx context.Context, dir string) (out []Restored, err error) {
 	all, err := verbosity.Restore(ctx, dir)
 	for _, r := range all {
-		out = append(out, Lowered(r))
+		x := Restored{Kubelet: r.PID, Done: []string{}}
+		if r.Err != nil {
+			x.Error = fmt.Sprintf("put -v=%d back: %v", r.Old, r.Err)
+		} else {
+			x.Done = append(x.Done, fmt.Sprintf("put -v=%d back", r.Old))
+		}
+		out = append(out, x)
 	}
 	return out, err
 }
