@@ -5,7 +5,7 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 
-	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/probes"
 )
 
 // TestMirrorRemoved: the kubelet goes on with a static pod whose mirror is
@@ -13,8 +13,8 @@ import (
 func TestMirrorRemoved(t *testing.T) {
 	r := newRig(t, Options{})
 	static, mirror := newPod("default", "s"), newPod("default", "s")
-	static.ResourceVersion, static.Annotations = "", map[string]string{pods.AnnotationHash: string(static.UID)}
-	mirror.UID, mirror.Annotations = "mirror", map[string]string{pods.AnnotationMirror: string(static.UID)}
+	static.ResourceVersion, static.Annotations = "", map[string]string{probes.AnnotationHash: string(static.UID)}
+	mirror.UID, mirror.Annotations = "mirror", map[string]string{probes.AnnotationMirror: string(static.UID)}
 	for _, o := range []*v1.Pod{static, mirror} {
 		_ = r.call("source.api.send", []any{[]any{o}}, nil, nil)
 	}

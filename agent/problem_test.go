@@ -19,6 +19,7 @@ import (
 	"github.com/podstep/podstep/agent/agentpb"
 	"github.com/podstep/podstep/agent/pods"
 	"github.com/podstep/podstep/agent/reason"
+	"github.com/podstep/podstep/probes"
 )
 
 // TestProblems: a request is refused with a code, its arguments, and a message that says the same in English.
@@ -31,7 +32,7 @@ func TestProblems(t *testing.T) {
 	r := newRig(t, Options{Probes: can, Differs: map[string]bool{"sync.dirs": true}})
 	client, _ := r.serve()()
 	web, static, high := newPod("default", "web"), newPod("kube-system", "etcd"), newPod("default", "dns")
-	static.Annotations = map[string]string{pods.AnnotationHash: "1"}
+	static.Annotations = map[string]string{probes.AnnotationHash: "1"}
 	priority := int32(pods.SystemCritical)
 	high.Spec.Priority, high.Spec.PriorityClassName = &priority, "system-node-critical"
 	for _, p := range []*v1.Pod{web, static, high, newPod("kube-system", "proxy"), newPod("shop", "twin"), newPod("default", "twin")} {

@@ -9,7 +9,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
-	"github.com/podstep/podstep/agent/pods"
+	"github.com/podstep/podstep/probes"
 )
 
 // seconds returns a pointer to n.
@@ -165,12 +165,12 @@ func (r *rig) mount(p *v1.Pod) func() error {
 func TestStaticBeforeMirror(t *testing.T) {
 	r := newRig(t, Options{})
 	p := newPod("kube-system", "kube-apiserver-node")
-	p.Annotations = map[string]string{pods.AnnotationHash: "abc"}
+	p.Annotations = map[string]string{probes.AnnotationHash: "abc"}
 	if err := r.pods.Object(p).State.holding.Check(false); err == nil {
 		t.Error("it may be held without force")
 	}
 	s := sandboxOf(newPod("kube-system", "etcd-node"))
-	s.Annotations = map[string]string{pods.AnnotationHash: "abc"}
+	s.Annotations = map[string]string{probes.AnnotationHash: "abc"}
 	if err := r.pods.Sandbox(s).State.holding.Check(false); err == nil {
 		t.Error("one that is known by its sandbox may be held without force")
 	}

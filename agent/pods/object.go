@@ -14,14 +14,6 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// Annotations by which the kubelet marks mirror pods and pods of a file. Both have the hash, and have it before they
-// have the source.
-const (
-	AnnotationMirror = "kubernetes.io/config.mirror"
-	AnnotationHash   = "kubernetes.io/config.hash"
-	AnnotationSource = "kubernetes.io/config.source"
-)
-
 const (
 	systemNamespace = "kube-system"
 	// labelsOfKubelet is the prefix of the labels that the kubelet adds to those of the pod.
@@ -39,7 +31,7 @@ func (t *Table[S]) Object(o *v1.Pod) *Entry[S] {
 		return nil
 	}
 	uid := string(o.UID)
-	mirror := o.Annotations[AnnotationMirror]
+	mirror := o.Annotations[probes.AnnotationMirror]
 	if mirror != "" {
 		uid = mirror
 	}
@@ -161,8 +153,8 @@ func (p *Pod) critical(o *v1.Pod) *agentpb.Problem {
 // isStatic reports whether a pod of a file or URL, or its mirror, has these annotations. The hash is there from the
 // start; the source comes later, and the mirror last.
 func isStatic(annotations map[string]string) bool {
-	src := annotations[AnnotationSource]
-	return annotations[AnnotationHash] != "" || annotations[AnnotationMirror] != "" || (src != "" && src != "api")
+	src := annotations[probes.AnnotationSource]
+	return annotations[probes.AnnotationHash] != "" || annotations[probes.AnnotationMirror] != "" || (src != "" && src != "api")
 }
 
 // Sandbox returns the pod of a sandbox's configuration, and learns what the configuration states.

@@ -12,6 +12,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
 	"github.com/podstep/podstep/agent/agentpb"
+	"github.com/podstep/podstep/probes"
 )
 
 // none is the State of pods of which nothing else is kept.
@@ -37,7 +38,7 @@ func TestShownPodsAreNotRead(t *testing.T) {
 		}
 		wait.Go(func() {
 			for range 100 {
-				o.Annotations[AnnotationSource] = "api"
+				o.Annotations[probes.AnnotationSource] = "api"
 			}
 		})
 	}
@@ -47,8 +48,8 @@ func TestShownPodsAreNotRead(t *testing.T) {
 func TestMirrorIsNewsOnce(t *testing.T) {
 	var table Table[none]
 	table.Init()
-	static := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "static", Annotations: map[string]string{AnnotationHash: "static"}}}
-	mirror := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "mirror", ResourceVersion: "7", Annotations: map[string]string{AnnotationMirror: "static"}}}
+	static := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "static", Annotations: map[string]string{probes.AnnotationHash: "static"}}}
+	mirror := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "mirror", ResourceVersion: "7", Annotations: map[string]string{probes.AnnotationMirror: "static"}}}
 	var news []Listed[none]
 	for range 3 {
 		news = append(news, table.FromList([]any{static}, true)...)
@@ -113,7 +114,7 @@ func TestCritical(t *testing.T) {
 	low, high := int32(0), int32(SystemCritical)
 	object := func(namespace string, version int, priority *int32, class, hash string) *v1.Pod {
 		return &v1.Pod{
-			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "1", ResourceVersion: fmt.Sprint(version), Annotations: map[string]string{AnnotationHash: hash}},
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "p", UID: "1", ResourceVersion: fmt.Sprint(version), Annotations: map[string]string{probes.AnnotationHash: hash}},
 			Spec:       v1.PodSpec{Priority: priority, PriorityClassName: class},
 		}
 	}

@@ -16,9 +16,6 @@ import (
 // few containers each.
 const maxIDs = 50_000
 
-// sourceAnnotation is where the kubelet notes a pod's source.
-const sourceAnnotation = "kubernetes.io/config.source"
-
 // ownLabels begin the names of the labels that the kubelet adds to a pod's own.
 const ownLabels = "io.kubernetes."
 
@@ -45,7 +42,7 @@ func (p *Pod) Config() *runtimeapi.PodSandboxConfig {
 	return &runtimeapi.PodSandboxConfig{
 		Metadata:    &runtimeapi.PodSandboxMetadata{Namespace: p.Namespace, Name: p.Name, Uid: p.UID},
 		Labels:      p.Labels,
-		Annotations: map[string]string{sourceAnnotation: p.Source},
+		Annotations: map[string]string{probes.AnnotationSource: p.Source},
 	}
 }
 
@@ -235,7 +232,7 @@ func (x *Identities) put(id string, c *container) {
 func podOf(md *runtimeapi.PodSandboxMetadata, labels, annotations map[string]string) Pod {
 	return Pod{
 		Pod:    probes.Pod{Namespace: md.GetNamespace(), Name: md.GetName(), UID: md.GetUid()},
-		Labels: userLabels(labels), Source: annotations[sourceAnnotation],
+		Labels: userLabels(labels), Source: annotations[probes.AnnotationSource],
 	}
 }
 

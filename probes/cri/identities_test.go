@@ -137,7 +137,7 @@ func (n *node) pods(count, containers int, notes string) {
 	for i := range count {
 		md := &runtimeapi.PodSandboxMetadata{Name: fmt.Sprint("p", i), Namespace: "default", Uid: fmt.Sprint("n", i)}
 		s := &runtimeapi.PodSandbox{
-			Id: fmt.Sprintf("s%063d", i), Metadata: md, CreatedAt: 1e18, Annotations: map[string]string{sourceAnnotation: "api", "notes": notes},
+			Id: fmt.Sprintf("s%063d", i), Metadata: md, CreatedAt: 1e18, Annotations: map[string]string{probes.AnnotationSource: "api", "notes": notes},
 			Labels: map[string]string{"app": "web", labelUID: md.Uid, labelName: md.Name, labelNamespace: md.Namespace},
 		}
 		n.sandboxes = append(n.sandboxes, s)
@@ -173,7 +173,7 @@ func (n *node) serve(t testing.TB) *grpc.ClientConn {
 func TestLoad(t *testing.T) {
 	n := &node{}
 	n.pods(3, 2, "")
-	n.sandboxes[1].Annotations[sourceAnnotation] = "file"
+	n.sandboxes[1].Annotations[probes.AnnotationSource] = "file"
 	n.sandboxes[2].State = runtimeapi.PodSandboxState_SANDBOX_NOTREADY
 	n.containers[5].State = runtimeapi.ContainerState_CONTAINER_EXITED
 	old := proto.Clone(n.sandboxes[0]).(*runtimeapi.PodSandbox)

@@ -119,7 +119,7 @@ var (
 		Hostname:     "web",
 		LogDirectory: "/var/log/pods/default_web_u1",
 		Labels:       map[string]string{"app": "web", labelUID: "u1", labelName: "web", labelNamespace: "default"},
-		Annotations:  map[string]string{sourceAnnotation: "api"},
+		Annotations:  map[string]string{probes.AnnotationSource: "api"},
 		Linux:        &runtimeapi.LinuxPodSandboxConfig{CgroupParent: "/kubepods/pod-u1"},
 	}
 	container1 = &runtimeapi.ContainerConfig{

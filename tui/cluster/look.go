@@ -14,6 +14,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/kubeapi"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -139,15 +140,12 @@ func (r *Run) settled(ctx context.Context, o object) (h *head, err error) {
 // leftover notes an object of another run, unless it is being deleted or is a mirror, which goes with its static
 // pod.
 func (r *Run) leftover(o object, h head) {
-	_, mirror := h.Metadata.Annotations[mirrorAnnotation]
+	_, mirror := h.Metadata.Annotations[probes.AnnotationMirror]
 	is := func(t *thing) bool { return t.uid == h.Metadata.UID && t.uid != "" }
 	if h.Metadata.DeletionTimestamp == "" && !mirror && !slices.ContainsFunc(r.made, is) && !slices.ContainsFunc(r.left, is) {
 		r.left = append(r.left, &thing{object: o, uid: h.Metadata.UID})
 	}
 }
-
-// mirrorAnnotation is the annotation of mirror pods.
-const mirrorAnnotation = "kubernetes.io/config.mirror"
 
 // lookStatic looks for the file of a static pod, and for pods that have names like that of its mirror.
 func (r *Run) lookStatic(ctx context.Context, a *tours.Action) (taken []string, err error) {

@@ -11,6 +11,7 @@ import (
 
 	"sigs.k8s.io/yaml"
 
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -79,7 +80,7 @@ func occupy(t *testing.T, s *server, c *Cluster, tour *tours.Tour, label string)
 				if err := os.WriteFile(filepath.Join(c.Dir, "manifests", a.Object), text, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				metaOf(o)["annotations"] = map[string]any{mirrorAnnotation: "x"}
+				metaOf(o)["annotations"] = map[string]any{probes.AnnotationMirror: "x"}
 				metaOf(o)["name"] = d.Name + "-node-1"
 				at += "-node-1"
 			}

@@ -273,7 +273,7 @@ func TestTrim(t *testing.T) {
 	const secret = "hunter2"
 	p := with(webPod(), func(p *v1.Pod) {
 		p.Annotations = map[string]string{
-			"kubectl.kubernetes.io/last-applied-configuration": secret, annotationSource: "api", annotationMirror: "m",
+			"kubectl.kubernetes.io/last-applied-configuration": secret, probes.AnnotationSource: "api", probes.AnnotationMirror: "m",
 		}
 		c := &p.Spec.Containers[0]
 		c.Env = []v1.EnvVar{{Name: "PASSWORD", Value: secret}}
@@ -293,7 +293,7 @@ func TestTrim(t *testing.T) {
 	if bytes.Contains(text, []byte(secret)) {
 		t.Errorf("kept %s", text)
 	}
-	if kept.Annotations[annotationSource] != "api" || uid(kept) != "m" || kept.Spec.Containers[0].Image != "b:1" || kept.Labels["app"] != "web" {
+	if kept.Annotations[probes.AnnotationSource] != "api" || uid(kept) != "m" || kept.Spec.Containers[0].Image != "b:1" || kept.Labels["app"] != "web" {
 		t.Errorf("kept too little: %+v", kept)
 	}
 }

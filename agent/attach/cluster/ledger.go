@@ -104,7 +104,7 @@ func (l *ledger) emit(by probes.Witness, all ...Report) {
 // uid returns the uid under which a pod is known. The API server has mirrors of static pods, with uids of their own;
 // the runtime and the kubelet use the original's uid.
 func uid(p *v1.Pod) types.UID {
-	if original := p.Annotations[annotationMirror]; original != "" {
+	if original := p.Annotations[probes.AnnotationMirror]; original != "" {
 		return types.UID(original)
 	}
 	return p.UID
@@ -284,6 +284,6 @@ func (l *ledger) kubeletLacks(has map[types.UID]bool, now time.Time) (news bool)
 // known reports a pod that is new in the kubelet's list.
 func (h *observation) known() Report {
 	// An annotation that cannot be read gives the zero time.
-	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[annotationSeen])
-	return h.reportDated(stepKubelet, seen, true, some(h.pod.Annotations[annotationSource]))
+	seen, _ := time.Parse(time.RFC3339Nano, h.pod.Annotations[probes.AnnotationSeen])
+	return h.reportDated(stepKubelet, seen, true, some(h.pod.Annotations[probes.AnnotationSource]))
 }

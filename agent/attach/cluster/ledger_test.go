@@ -9,6 +9,8 @@ import (
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"github.com/podstep/podstep/probes"
 )
 
 // book is a ledger with a clock that stands still, and the reports that it gave.
@@ -57,7 +59,7 @@ func runningPod() *v1.Pod {
 func kubeletPod() *v1.Pod {
 	return with(webPod(), func(p *v1.Pod) {
 		p.ResourceVersion = ""
-		p.Annotations = map[string]string{annotationSource: "api", annotationSeen: noon.Add(3 * time.Second).Format(time.RFC3339Nano)}
+		p.Annotations = map[string]string{probes.AnnotationSource: "api", probes.AnnotationSeen: noon.Add(3 * time.Second).Format(time.RFC3339Nano)}
 	})
 }
 
@@ -98,11 +100,11 @@ func TestSameNameAgain(t *testing.T) {
 func TestStaticPod(t *testing.T) {
 	b := newBook(t)
 	b.connected(true)
-	static := with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash"; p.Annotations[annotationSource] = "file" })
+	static := with(kubeletPod(), func(p *v1.Pod) { p.UID = "hash"; p.Annotations[probes.AnnotationSource] = "file" })
 	b.list([]*v1.Pod{static}, false)
 	b.expect("cluster.kubelet known=true source=file since=+3",
 		"reported.condition type=PodScheduled status=True since=+1 from=kubelet", "reported.phase phase=Pending from=kubelet")
-	mirror := with(webPod(), func(p *v1.Pod) { p.UID = "m1"; p.Annotations = map[string]string{annotationMirror: "hash"} })
+	mirror := with(webPod(), func(p *v1.Pod) { p.UID = "m1"; p.Annotations = map[string]string{probes.AnnotationMirror: "hash"} })
 	b.object(mirror, live)
 	b.expect("cluster.bound node=node-1 generation=1 containers=[init app]")
 	b.event(happening{uid: "e1", about: "m1", reason: "Pulled", count: 1}, "node-1")

@@ -6,14 +6,8 @@ import (
 
 	v1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-)
 
-// The kubelet's marks on pods.
-const (
-	annotationSource = "kubernetes.io/config.source"
-	annotationMirror = "kubernetes.io/config.mirror"
-	annotationHash   = "kubernetes.io/config.hash"
-	annotationSeen   = "kubernetes.io/config.seen"
+	"github.com/podstep/podstep/probes"
 )
 
 // trim keeps the parts of a pod that are reported, by which the agent knows pods, and which show that the spec
@@ -55,7 +49,7 @@ func containers(all []v1.Container) []v1.Container {
 
 func marks(annotations map[string]string) map[string]string {
 	var out map[string]string
-	for _, k := range []string{annotationSource, annotationMirror, annotationHash, annotationSeen} {
+	for _, k := range []string{probes.AnnotationSource, probes.AnnotationMirror, probes.AnnotationHash, probes.AnnotationSeen} {
 		if v, ok := annotations[k]; ok {
 			if out == nil {
 				out = map[string]string{}

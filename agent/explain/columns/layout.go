@@ -65,7 +65,7 @@ func (l *layout) object(p Place) *corev1.Pod {
 
 // isStatic reports whether a pod is not from the API server, as the kubelet has it or as its mirror.
 func isStatic(p *corev1.Pod) bool {
-	source := p.Annotations["kubernetes.io/config.source"]
+	source := p.Annotations[probes.AnnotationSource]
 	return source != "" && source != "api" || p.Annotations[corev1.MirrorPodAnnotationKey] != ""
 }
 

@@ -70,7 +70,7 @@ func (l *layout) cameTo(p Place) time.Time {
 		}
 		return pod.CreationTimestamp.Time
 	default:
-		seen, _ := time.Parse(time.RFC3339Nano, pod.Annotations["kubernetes.io/config.seen"])
+		seen, _ := time.Parse(time.RFC3339Nano, pod.Annotations[probes.AnnotationSeen])
 		return seen
 	}
 }

@@ -7,11 +7,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/podstep/podstep/agent/redact"
+	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/words"
 )
 
 // The kubelet's marks on static pods and their mirrors.
-var keptAnnotations = []string{"kubernetes.io/config.source", corev1.MirrorPodAnnotationKey, "kubernetes.io/config.hash", "kubernetes.io/config.seen"}
+var keptAnnotations = []string{probes.AnnotationSource, probes.AnnotationMirror, probes.AnnotationHash, probes.AnnotationSeen}
 
 // message redacts a text, which also bounds its length.
 func message(text string) string { return words.Clean(redact.Text(text)) }
