@@ -14,7 +14,6 @@ import (
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
-	utilversion "k8s.io/apimachinery/pkg/util/version"
 
 	"github.com/podstep/podstep/agent/labtest"
 	"github.com/podstep/podstep/probes"
@@ -73,10 +72,7 @@ func lives(t *testing.T, l *labtest.Lab) (out map[row]bool, lines labtest.Caller
 		l.UntilReady(p.Name)
 		l.Delete(p.Name)
 		l.UntilGone(p.Name)
-		// Before v1.27 the worker's functions have no UID in their arguments: it is not known whose they are.
-		story := l.UntilEvent(p.Name, "end of its worker", func(e probes.Event) bool {
-			return e.Kind == probes.Exit && (e.Step == "worker.loop" || e.Step == "term.terminated" && namelessWorkers(t, l))
-		})
+		story := l.UntilEvent(p.Name, "end of its worker", func(e probes.Event) bool { return e.Kind == probes.Exit && e.Step == "worker.loop" })
 		for r := range rows(story) {
 			out[r] = true
 		}
@@ -105,16 +101,6 @@ func sameLines(t *testing.T, woven, seen labtest.CallerLines) {
 	if compared < len(seen)/2 {
 		t.Errorf("only %d of %d pairs of caller and step can be compared", compared, len(seen))
 	}
-}
-
-// namelessWorkers reports whether the lab's kubelet is older than v1.27.
-func namelessWorkers(t *testing.T, l *labtest.Lab) bool {
-	t.Helper()
-	v, err := utilversion.ParseGeneric(l.KubeletVersion())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v.LessThan(utilversion.MajorMinor(1, 27))
 }
 
 // notSeen returns the steps of tier 1 inside the kubelet that the uprobe probe does not see, with the reasons. It checks that

@@ -30,8 +30,10 @@ type calls struct {
 	turn    *probes.Step    // the step of role turn, if it has no function that is seen
 	workers map[uint64]bool // by the address of a goroutine's first function
 	bias    uint64          // what is added to addresses as they were linked
-	lost    func() uint64   // how many records were lost
-	known   uint64          // how many of them have been reported
+	// nameless: the call of a worker's life does not name its pod.
+	nameless bool
+	lost     func() uint64 // how many records were lost
+	known    uint64        // how many of them have been reported
 
 	goroutines map[uint64]*goroutine
 	keepPast   bool                      // keep calls that have ended, in goroutine.past
@@ -45,7 +47,7 @@ type calls struct {
 // newCalls makes calls from the probe's records, for a handler.
 func newCalls(p *Probe, c *probes.Catalogue, h Handler) *calls {
 	return &calls{
-		plan: p.plan, errors: p.errors, handler: h, turn: p.turn(c), workers: p.workers(), bias: p.bias,
+		plan: p.plan, errors: p.errors, handler: h, turn: p.turn(c), workers: p.workers(), bias: p.bias, nameless: p.plan.namelessWorkers(),
 		goroutines: map[uint64]*goroutine{}, room: fewGoroutines, pending: map[uint64]*pendingRecord{}, beliefs: map[*step]belief{},
 	}
 }
@@ -102,6 +104,7 @@ func (c *calls) event(r *reading.Record, at *planned, lists *[maxLists][]probes.
 	if len(g.open) > 0 {
 		call.Line = c.line(r, call.Parent)
 	}
+	c.nameWorker(g, call)
 	c.beginCall(g, call)
 }
 
@@ -117,6 +120,10 @@ func (c *calls) line(r *reading.Record, by *Call) uint32 {
 func (c *calls) beginCall(g *goroutine, call *Call) {
 	g.open = append(g.open, call)
 	c.goroutines[call.Goroutine] = g // it was removed if its last call has just ended
+	if c.waitsForName(call) {
+		g.unnamed = call
+		return
+	}
 	c.handler.Enter(call)
 }
 
@@ -138,6 +145,7 @@ func (c *calls) exitCall(r *reading.Record, at *planned, lists *[maxLists][]prob
 	n := len(g.open)
 	if n == 0 || g.open[n-1].depth != r.Depth || g.open[n-1].Step != at.step.Step {
 		if at.step.Root { // the goroutine ends
+			g.pod = ""
 			g.endFrom(0, func(gone *Call) { c.vanish(g, gone, now) })
 		}
 		return
@@ -186,7 +194,14 @@ func (c *calls) endAll(why error, now time.Time) {
 
 func (c *calls) endCall(g *goroutine, call *Call, now time.Time, err error, values []any) {
 	call.ended = true
-	c.handler.Exit(call, now, err, values)
+	if call == g.unnamed {
+		g.unnamed = nil
+	} else {
+		c.handler.Exit(call, now, err, values)
+	}
+	if call.Step.Story.Role == probes.RoleWorker {
+		g.pod = ""
+	}
 	call.Stopped = nil
 	if call.Parent == g.turn && err != nil && err != ErrUnseen {
 		g.failed = err

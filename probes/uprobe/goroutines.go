@@ -18,6 +18,8 @@ type goroutine struct {
 	parent  *Call   // in which the goroutine was started
 	worker  bool
 	turn    *Call   // of a worker
+	pod     string  // of a worker, its uid; empty: it is not known, or the calls name it
+	unnamed *Call   // the call of a worker's life, until its pod is known
 	failed  error   // the last error in the turn
 	past    []*Call // calls that have ended, the latest last
 	seen    time.Time
@@ -121,7 +123,9 @@ func (c *calls) starter(parent *goroutine, r *reading.Record) *Call {
 }
 
 // idle reports whether the goroutine has no data that matters to its next call.
-func (g *goroutine) idle() bool { return len(g.open) == 0 && (g.parent == nil || g.parent.ended) }
+func (g *goroutine) idle() bool {
+	return len(g.open) == 0 && (g.parent == nil || g.parent.ended) && g.pod == ""
+}
 
 const (
 	// fewGoroutines are remembered whatever they do.

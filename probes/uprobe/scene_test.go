@@ -134,14 +134,17 @@ type scene struct {
 
 const worker = 0x1234 // the address of the function with which a worker's goroutine begins
 
-func newScene(t testing.TB) *scene {
-	p, plan, table := toyPlan(t)
+func newScene(t testing.TB) *scene { return newSceneBy(t, toyCatalogue(), toyTable) }
+
+// newSceneBy is newScene with another catalogue and table.
+func newSceneBy(t testing.TB, c *probes.Catalogue, text string) *scene {
+	p, plan, table := planIn(t, toy(t), c, text)
 	probe, err := newProbe(p, plan, table, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
 	s := &scene{t: t}
-	s.calls = newCalls(probe, toyCatalogue(), s)
+	s.calls = newCalls(probe, c, s)
 	s.calls.workers = map[uint64]bool{worker: true}
 	s.calls.lost = func() uint64 { return s.lost }
 	return s
