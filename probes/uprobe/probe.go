@@ -122,6 +122,9 @@ func (p *Probe) Abilities(c *probes.Catalogue, holds Holds) probes.Abilities {
 	for _, s := range p.plan.steps {
 		can := probes.Ability{Entry: true, Exit: true, Closely: s.closely, Arguments: true, Results: true, Missing: s.missing, NoFail: reasons.NoFaults.Reason()}
 		holds.decide(s.Step, len(within.At(s.Step)) > 0, &can)
+		if can.HoldEnter && s.Story.Role == probes.RoleWorker && p.plan.namelessWorkers() {
+			can.HoldEnter, can.NoHold = false, reasons.Nameless.Reason()
+		}
 		out.Steps[s.Name] = can
 	}
 	if turn := p.turn(c); turn != nil {

@@ -9,9 +9,16 @@ import (
 
 	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/probes/clock"
+	"github.com/podstep/podstep/probes/reasons"
 )
 
-// namelessScene is a scene in which neither a worker's life nor the end of a turn names the pod.
+// namelessTable is toyTable of a program in which neither a worker's life nor the end of a turn names the pod.
+var namelessTable = strings.NewReplacer(
+	"toy.loop\tpod\tuid\tstring\tuid\tr1", "toy.loop\tpod\tuid\tnone\tmissing",
+	"toy.complete\tpod\tuid\tstring\tuid\tr1", "toy.complete\tpod\tuid\tnone\tmissing",
+).Replace(toyTable)
+
+// namelessScene is a scene by that table.
 func namelessScene(t *testing.T) *scene {
 	t.Helper()
 	c := toyCatalogue()
@@ -20,10 +27,7 @@ func namelessScene(t *testing.T) *scene {
 			c.Steps[i].Story.Role = probes.RoleWork
 		}
 	}
-	s := newSceneBy(t, c, strings.NewReplacer(
-		"toy.loop\tpod\tuid\tstring\tuid\tr1", "toy.loop\tpod\tuid\tnone\tmissing",
-		"toy.complete\tpod\tuid\tstring\tuid\tr1", "toy.complete\tpod\tuid\tnone\tmissing",
-	).Replace(toyTable))
+	s := newSceneBy(t, c, namelessTable)
 	if !s.calls.nameless {
 		t.Fatal("the worker's life names its pod")
 	}
@@ -100,5 +104,26 @@ func TestNamelessEnds(t *testing.T) {
 				t.Errorf("%d goroutines are remembered", n)
 			}
 		})
+	}
+}
+
+// TestNamelessHold: no breakpoint waits for a pod where nothing shows yet whose worker begins. It can be held where its life ends.
+func TestNamelessHold(t *testing.T) {
+	for text, want := range map[string]probes.Reason{toyTable: {}, namelessTable: reasons.Nameless.Reason()} {
+		c := toyCatalogue()
+		for i := range c.Steps {
+			if s := &c.Steps[i]; s.Name == "toy.loop" {
+				s.Goroutine, s.Hold = "worker", probes.Hold{Enter: probes.HoldYes, Exit: probes.HoldYes}
+			}
+		}
+		p, plan, table := planIn(t, toy(t), c, text)
+		probe, err := newProbe(p, plan, table, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		can := probe.Abilities(c, Holds{Allowed: true}).Steps["toy.loop"]
+		if can.HoldEnter != want.IsZero() || !can.HoldExit || can.NoHold.Code != want.Code {
+			t.Errorf("a worker can be held as it begins: %v, as it ends: %v, or not because of %q", can.HoldEnter, can.HoldExit, can.NoHold.Code)
+		}
 	}
 }
