@@ -14,7 +14,7 @@ func TestMirrorRemoved(t *testing.T) {
 	r := newRig(t, Options{})
 	static, mirror := newPod("default", "s"), newPod("default", "s")
 	static.ResourceVersion, static.Annotations = "", map[string]string{probes.AnnotationHash: string(static.UID)}
-	mirror.UID, mirror.Annotations = "mirror", map[string]string{probes.AnnotationMirror: string(static.UID)}
+	mirror.UID, mirror.Annotations = "mirror", map[string]string{v1.MirrorPodAnnotationKey: string(static.UID)}
 	for _, o := range []*v1.Pod{static, mirror} {
 		_ = r.call("source.api.send", []any{[]any{o}}, nil, nil)
 	}

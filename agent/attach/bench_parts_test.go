@@ -159,7 +159,7 @@ func hostedBy(t testing.TB, runtime, socket string) *watcher {
 		t.Fatal(err)
 	}
 	go s.cri.publisher.run()
-	return &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
+	return s.watcher()
 }
 
 // part is one part's process, as the test sees it.

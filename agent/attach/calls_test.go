@@ -20,7 +20,7 @@ import (
 func TestCallAfterOthers(t *testing.T) {
 	const step = "cri.CreateContainer"
 	s := hostedSession(t)
-	w := &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
+	w := s.watcher()
 	message, err := proto.Marshal(&runtimeapi.CreateContainerRequest{PodSandboxId: "a"})
 	if err != nil {
 		t.Fatal(err)

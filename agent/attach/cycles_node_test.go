@@ -209,7 +209,7 @@ func TestGuardKilled(t *testing.T) {
 	// A process that was killed loses its arguments before its files. Until then its socket takes connections.
 	labtest.Eventually(t, "ended: its processes, and all that they had open", func() bool {
 		_, err := l.Socket()
-		return err != nil && !slices.ContainsFunc(l.AttachTraces(), func(s string) bool { return strings.Contains(s, "process") })
+		return err != nil && noProcesses(l)
 	})
 	out := l.Must("restore")
 	if want := "gave containerd.sock back to the runtime"; !strings.Contains(out, want) {
@@ -230,6 +230,11 @@ func kill(t *testing.T, pid int) {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// noProcesses reports whether no process of a podstep attach is left at the lab's runtime.
+func noProcesses(l *labtest.Lab) bool {
+	return !slices.ContainsFunc(l.AttachTraces(), func(s string) bool { return strings.Contains(s, "process") })
 }
 
 // TestTerminalClosed: a terminal that is closed ends the screen, and with it podstep.

@@ -141,9 +141,7 @@ func killAll(t *testing.T, l *labtest.Lab, a *attached) time.Duration {
 	}
 	took := time.Since(began)
 	a.Wait()
-	labtest.Eventually(t, "ended: its processes", func() bool {
-		return !slices.ContainsFunc(l.AttachTraces(), func(s string) bool { return strings.Contains(s, "process") })
-	})
+	labtest.Eventually(t, "ended: its processes", func() bool { return noProcesses(l) })
 	// A guard that was killed last may just have given the path back.
 	if now, err := l.Socket(); (err != nil || now != a.before) && !slices.ContainsFunc(l.AttachTraces(), func(s string) bool { return strings.HasSuffix(s, ".json") }) {
 		t.Errorf("the socket is %+v, and no record is left of who had it: %q", now, l.AttachTraces())

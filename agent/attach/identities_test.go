@@ -31,7 +31,7 @@ func called(t *testing.T, s *hosted, step string, request, answer proto.Message,
 	if errQ != nil || errA != nil {
 		t.Fatal(errQ, errA)
 	}
-	w := &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
+	w := s.watcher()
 	k := &call{method: cri.OfStep(step), began: time.Now(), message: question}
 	w.begin(k)
 	w.end(k, text, status.Convert(err), time.Now())

@@ -52,6 +52,11 @@ func hostedAt(t testing.TB, socket string) *hosted {
 	return s
 }
 
+// watcher returns what watches calls for the session.
+func (s *hosted) watcher() *watcher {
+	return &watcher{agent: s.agent, probe: s.cri.host.Probe, publisher: s.cri.publisher, pods: s.cri.pods}
+}
+
 // report plays a report of a source.
 func (s *hosted) report(r cluster.Report) { s.reporters[r.By].report(r) }
 

@@ -31,7 +31,7 @@ func (t *Table[S]) Object(o *v1.Pod) *Entry[S] {
 		return nil
 	}
 	uid := string(o.UID)
-	mirror := o.Annotations[probes.AnnotationMirror]
+	mirror := o.Annotations[v1.MirrorPodAnnotationKey]
 	if mirror != "" {
 		uid = mirror
 	}
@@ -154,7 +154,7 @@ func (p *Pod) critical(o *v1.Pod) *agentpb.Problem {
 // start; the source comes later, and the mirror last.
 func isStatic(annotations map[string]string) bool {
 	src := annotations[probes.AnnotationSource]
-	return annotations[probes.AnnotationHash] != "" || annotations[probes.AnnotationMirror] != "" || (src != "" && src != "api")
+	return annotations[probes.AnnotationHash] != "" || annotations[v1.MirrorPodAnnotationKey] != "" || (src != "" && src != "api")
 }
 
 // Sandbox returns the pod of a sandbox's configuration, and learns what the configuration states.

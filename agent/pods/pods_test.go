@@ -49,7 +49,7 @@ func TestMirrorIsNewsOnce(t *testing.T) {
 	var table Table[none]
 	table.Init()
 	static := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "static", Annotations: map[string]string{probes.AnnotationHash: "static"}}}
-	mirror := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "mirror", ResourceVersion: "7", Annotations: map[string]string{probes.AnnotationMirror: "static"}}}
+	mirror := &v1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "s", UID: "mirror", ResourceVersion: "7", Annotations: map[string]string{v1.MirrorPodAnnotationKey: "static"}}}
 	var news []Listed[none]
 	for range 3 {
 		news = append(news, table.FromList([]any{static}, true)...)

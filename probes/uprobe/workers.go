@@ -8,9 +8,9 @@ import (
 	"github.com/podstep/podstep/probes"
 )
 
-// A pod's worker works for one pod all its life. In kubelets before v1.27 neither the function of its life has an argument that
-// names this pod, nor have those that end its turns one at the place where a newer kubelet has it. Other calls that the worker
-// makes name the pod, so one of them names it for all.
+// A pod's worker works for one pod all its life. In kubelets before v1.27 neither the function of its life nor the functions that
+// end its turns have an argument with the pod's UID. Other calls that the worker makes name the pod, so one of them names it for
+// all.
 
 // namelessWorkers reports whether the plan reads no pod where a worker's life begins.
 func (p *plan) namelessWorkers() bool {
@@ -28,10 +28,10 @@ func (c *calls) nameWorker(g *goroutine, call *Call) {
 	if !c.nameless || !g.worker {
 		return
 	}
+	if call.lacksUID() && g.pod != "" {
+		call.Values[0] = probes.PodRef{UID: g.pod}
+	}
 	if call.uid() == "" {
-		if g.pod != "" && call.Step.Pod.Kind == probes.PodUID && len(call.Values) > 0 {
-			call.Values[0] = probes.PodRef{UID: g.pod}
-		}
 		return
 	}
 	if call.Step.Story.Role == probes.RoleWork || call.Parent != nil && call.Parent == g.life() {
@@ -43,10 +43,15 @@ func (c *calls) nameWorker(g *goroutine, call *Call) {
 	}
 }
 
-// waitsForName reports whether a call is that of a worker's life, and its pod is not known yet. It is reported as soon as the pod
-// is known. One at which the kubelet has stopped cannot wait.
+// waitsForName reports whether a call begins a worker's life, and has to wait until its pod is known before the handler gets it. A
+// call at which a thread has stopped does not wait: the handler lets the thread go on.
 func (c *calls) waitsForName(call *Call) bool {
-	return c.nameless && call.Worker && call.Step.Story.Role == probes.RoleWorker && call.uid() == "" && call.Stopped == nil && len(call.Values) > 0
+	return c.nameless && call.Worker && call.Step.Story.Role == probes.RoleWorker && call.lacksUID() && call.Stopped == nil
+}
+
+// lacksUID reports whether a call's first value is the place of its pod's UID, and the UID could not be read.
+func (c *Call) lacksUID() bool {
+	return c.Step.Pod.Kind == probes.PodUID && !c.Step.Pod.Exit && c.uid() == ""
 }
 
 // life returns the call of the worker's whole life, or nil.

@@ -22,11 +22,7 @@ var namelessTable = strings.NewReplacer(
 func namelessScene(t *testing.T) *scene {
 	t.Helper()
 	c := toyCatalogue()
-	for i := range c.Steps {
-		if c.Steps[i].Name == "toy.sync" {
-			c.Steps[i].Story.Role = probes.RoleWork
-		}
-	}
+	c.Steps[indexOf(c, "toy.sync")].Story.Role = probes.RoleWork
 	s := newSceneBy(t, c, namelessTable)
 	if !s.calls.nameless {
 		t.Fatal("the worker's life names its pod")
@@ -111,11 +107,8 @@ func TestNamelessEnds(t *testing.T) {
 func TestNamelessHold(t *testing.T) {
 	for text, want := range map[string]probes.Reason{toyTable: {}, namelessTable: reasons.Nameless.Reason()} {
 		c := toyCatalogue()
-		for i := range c.Steps {
-			if s := &c.Steps[i]; s.Name == "toy.loop" {
-				s.Goroutine, s.Hold = "worker", probes.Hold{Enter: probes.HoldYes, Exit: probes.HoldYes}
-			}
-		}
+		life := &c.Steps[indexOf(c, "toy.loop")]
+		life.Goroutine, life.Hold = "worker", probes.Hold{Enter: probes.HoldYes, Exit: probes.HoldYes}
 		p, plan, table := planIn(t, toy(t), c, text)
 		probe, err := newProbe(p, plan, table, 0)
 		if err != nil {

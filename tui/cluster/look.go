@@ -11,10 +11,10 @@ import (
 	"strings"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
 	"github.com/podstep/podstep/agent/kubeapi"
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -140,7 +140,7 @@ func (r *Run) settled(ctx context.Context, o object) (h *head, err error) {
 // leftover notes an object of another run, unless it is being deleted or is a mirror, which goes with its static
 // pod.
 func (r *Run) leftover(o object, h head) {
-	_, mirror := h.Metadata.Annotations[probes.AnnotationMirror]
+	_, mirror := h.Metadata.Annotations[corev1.MirrorPodAnnotationKey]
 	is := func(t *thing) bool { return t.uid == h.Metadata.UID && t.uid != "" }
 	if h.Metadata.DeletionTimestamp == "" && !mirror && !slices.ContainsFunc(r.made, is) && !slices.ContainsFunc(r.left, is) {
 		r.left = append(r.left, &thing{object: o, uid: h.Metadata.UID})

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/yaml"
 
-	"github.com/podstep/podstep/probes"
 	"github.com/podstep/podstep/tui/tours"
 )
 
@@ -80,7 +80,7 @@ func occupy(t *testing.T, s *server, c *Cluster, tour *tours.Tour, label string)
 				if err := os.WriteFile(filepath.Join(c.Dir, "manifests", a.Object), text, 0o644); err != nil {
 					t.Fatal(err)
 				}
-				metaOf(o)["annotations"] = map[string]any{probes.AnnotationMirror: "x"}
+				metaOf(o)["annotations"] = map[string]any{corev1.MirrorPodAnnotationKey: "x"}
 				metaOf(o)["name"] = d.Name + "-node-1"
 				at += "-node-1"
 			}

@@ -273,7 +273,7 @@ func TestTrim(t *testing.T) {
 	const secret = "hunter2"
 	p := with(webPod(), func(p *v1.Pod) {
 		p.Annotations = map[string]string{
-			"kubectl.kubernetes.io/last-applied-configuration": secret, probes.AnnotationSource: "api", probes.AnnotationMirror: "m",
+			"kubectl.kubernetes.io/last-applied-configuration": secret, probes.AnnotationSource: "api", v1.MirrorPodAnnotationKey: "m",
 		}
 		c := &p.Spec.Containers[0]
 		c.Env = []v1.EnvVar{{Name: "PASSWORD", Value: secret}}

@@ -104,7 +104,7 @@ func (l *ledger) emit(by probes.Witness, all ...Report) {
 // uid returns the uid under which a pod is known. The API server has mirrors of static pods, with uids of their own;
 // the runtime and the kubelet use the original's uid.
 func uid(p *v1.Pod) types.UID {
-	if original := p.Annotations[probes.AnnotationMirror]; original != "" {
+	if original := p.Annotations[v1.MirrorPodAnnotationKey]; original != "" {
 		return types.UID(original)
 	}
 	return p.UID

@@ -104,7 +104,7 @@ func TestStaticPod(t *testing.T) {
 	b.list([]*v1.Pod{static}, false)
 	b.expect("cluster.kubelet known=true source=file since=+3",
 		"reported.condition type=PodScheduled status=True since=+1 from=kubelet", "reported.phase phase=Pending from=kubelet")
-	mirror := with(webPod(), func(p *v1.Pod) { p.UID = "m1"; p.Annotations = map[string]string{probes.AnnotationMirror: "hash"} })
+	mirror := with(webPod(), func(p *v1.Pod) { p.UID = "m1"; p.Annotations = map[string]string{v1.MirrorPodAnnotationKey: "hash"} })
 	b.object(mirror, live)
 	b.expect("cluster.bound node=node-1 generation=1 containers=[init app]")
 	b.event(happening{uid: "e1", about: "m1", reason: "Pulled", count: 1}, "node-1")

@@ -49,7 +49,7 @@ func containers(all []v1.Container) []v1.Container {
 
 func marks(annotations map[string]string) map[string]string {
 	var out map[string]string
-	for _, k := range []string{probes.AnnotationSource, probes.AnnotationMirror, probes.AnnotationHash, probes.AnnotationSeen} {
+	for _, k := range []string{probes.AnnotationSource, v1.MirrorPodAnnotationKey, probes.AnnotationHash, probes.AnnotationSeen} {
 		if v, ok := annotations[k]; ok {
 			if out == nil {
 				out = map[string]string{}

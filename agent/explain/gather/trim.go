@@ -12,7 +12,7 @@ import (
 )
 
 // The kubelet's marks on static pods and their mirrors.
-var keptAnnotations = []string{probes.AnnotationSource, probes.AnnotationMirror, probes.AnnotationHash, probes.AnnotationSeen}
+var keptAnnotations = []string{probes.AnnotationSource, corev1.MirrorPodAnnotationKey, probes.AnnotationHash, probes.AnnotationSeen}
 
 // message redacts a text, which also bounds its length.
 func message(text string) string { return words.Clean(redact.Text(text)) }

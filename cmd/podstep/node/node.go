@@ -65,7 +65,8 @@ type Restored struct {
 	Error  string   `json:"error,omitempty"`
 }
 
-// Name tells sockets of different nodes apart if their paths are the same.
+// Name returns what a person calls it: a kubelet by its process, a socket by its path. Sockets of different nodes that have the same
+// path differ by the root.
 func (r *Restored) Name() string {
 	switch {
 	case r.Kubelet != 0:
